@@ -32,7 +32,7 @@ struct Gated {
   long double (*gate)(long double z);
   double (*exact)(double z);
   long double height;  // the gate is analytic where |Im z| <= height ...
-  long double bound;   // ... and with the 1/2 at most this there
+  long double bound;   // ... and what is fitted is at most this there, |v| apart
 };
 
 constexpr long double kErfHeight = 3;  // of Im(z / sqrt 2)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
 
 #include "approx/chebyshev.h"
@@ -50,16 +49,6 @@ const Real& value_of(const std::vector<Step>& steps, std::vector<Real>& values) 
   return values[steps.size()];
 }
 
-// Relinearisations of one series, by the plan that the evaluator follows. Any scale and primes of its size
-// will do: they decide nothing but constants.
-int series_multiplications(const ckks::Series& series) {
-  if (series.degree() == 0) return 0;
-  constexpr int kScaleBits = 40;
-  const std::vector<uint64_t> primes(series.depth() + 1, uint64_t{1} << kScaleBits);
-  const ckks::Scale scale(std::ldexp(1.0, kScaleBits));
-  return ckks::plan_series(series, ckks::Level::at(series.depth()), scale, scale, primes).relinearisations();
-}
-
 std::string text(const Interval& domain) { return message("[", domain.lo, ", ", domain.hi, "]"); }
 
 }  // namespace
@@ -95,7 +84,9 @@ Approximation::Cost Approximation::cost_of(const std::vector<Step>& steps) {
       case Step::Kind::kSeries: {
         const ckks::Series series{step.series};
         out = {out.level + series.depth(), out.degree * series.degree()};
-        cost.multiplications += series_multiplications(series);
+        if (series.degree() > 0)
+          cost.multiplications +=
+              ckks::plan_series(series, ckks::Level::at(series.depth())).relinearisations();
         break;
       }
       case Step::Kind::kNegate:

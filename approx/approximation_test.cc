@@ -86,6 +86,9 @@ TEST_CASE("a design has the error asked for") {
   CHECK_REFUSED(taylor_exp({-600, 0}, 8, 2), "more squarings");
   CHECK_REFUSED(design_exp({-690, 0}, 1e-14), "narrow the interval");
   CHECK_REFUSED(design_exp({-740, 0}, 1e-3), "beyond double precision");
+  CHECK_REFUSED(design_exp({-400, 400}, 1e-3), "narrower interval");
+  const Approximation far = design_exp({600, 601.1}, 0x1p-40);  // the rounding of the map to v decides here
+  CHECK(worst_error(far, 20001) <= far.error_bound());
 }
 
 }  // namespace

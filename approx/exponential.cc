@@ -18,10 +18,13 @@ constexpr double kMaxExponent = 700;  // beyond it, either way, exp is no normal
 
 void check_exponent(Interval domain) {
   check_interval(domain, "exp");
-  if (domain.lo >= -kMaxExponent && domain.hi <= kMaxExponent) return;
-  throw Error(message("exp on [", domain.lo, ", ", domain.hi,
-                      "] is beyond double precision; give an interval within [", -kMaxExponent, ", ",
-                      kMaxExponent, "]"));
+  if (domain.lo < -kMaxExponent || domain.hi > kMaxExponent)
+    throw Error(message("exp on [", domain.lo, ", ", domain.hi,
+                        "] is beyond double precision; give an interval within [", -kMaxExponent, ", ",
+                        kMaxExponent, "]"));
+  if (domain.width() > kMaxExponent)  // the steps compute exp(x - hi)
+    throw Error(message("exp on [", domain.lo, ", ", domain.hi, "] spans more than a ratio of e^",
+                        kMaxExponent, "; give a narrower interval"));
 }
 
 }  // namespace
@@ -60,6 +63,9 @@ Approximation taylor_exp(Interval domain, int degree, int squarings) {
   facts.error_kind = ErrorKind::kRelative;
   // Where the remainder is no small number the bound overflows to something useless but finite.
   facts.error_bound = static_cast<double>(std::expm1(std::min(power * std::log1p(delta), 700.0L)));
+  // The map to v rounds, which moves x by some units of 2^-53 of |x|. The rounding in delta covers as much for |x| up
+  // to the width; this covers the distance of the interval from 0.
+  facts.error_bound += 0x1p-51 * std::max({domain.lo, -domain.hi, 0.0});
   facts.input_scale = domain.to_unit_scale();
   facts.input_offset = domain.to_unit_offset();
   facts.output_scale = std::exp(domain.hi);

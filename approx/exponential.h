@@ -19,7 +19,7 @@
 namespace psm::approx {
 
 // 1 <= degree <= 63, 0 <= squarings <= 20. Throws psm::Error on a bad interval, one that is not within [-700,
-// 700], and if a > 32.
+// 700] or wider than 700, and if a > 32.
 Approximation taylor_exp(Interval domain, int degree, int squarings);
 
 // The fewest levels, then the fewest products, among degrees 2^k - 1 <= 31. Throws psm::Error on a bad

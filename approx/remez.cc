@@ -17,7 +17,7 @@ long double rounding(const Coefficients& c) { return 0x1p-50L * sum_of_absolute(
 long double seen(const Coefficients& c, long double centre) {
   long double largest = 0;
   for (int i = 0; i <= 256; ++i) {
-    const long double t = std::cos(3.14159265358979323846L * i / 256);
+    const long double t = std::cos(kPi * i / 256);
     largest = std::max(largest, std::fabs(clenshaw(c, t) - centre));
   }
   return largest;

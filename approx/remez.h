@@ -25,8 +25,8 @@ namespace psm::approx {
 // coefficients of F - p are as small as the error, so the grid can be coarse.
 //
 // Relative error of p ~ 1 / sqrt(y) (certified_inverse_sqrt_error). y p^2 is a polynomial with the certified
-// range [lo, hi], lo > 0. So sqrt(y) p lies in [sqrt(lo), sqrt(hi)], up to a sign, which its value at y = 1
-// gives.
+// range [lo, hi], lo > 0. So sqrt(y) p lies in [sqrt(lo), sqrt(hi)], up to a sign, which its value at the
+// domain's upper end gives.
 
 // Bounds max |f(t) - p(t)| over [-1, 1]. `bound`: of |f| in E_rho.
 double certified_error(std::span<const double> series, const RealFunction& f, long double rho,

@@ -147,6 +147,7 @@ TEST_CASE("flags of the suite model are refused elsewhere, and those of shapes b
                 "--device is for --suite model and --suite device");
   check_refused("bench --suite model --model x --layers 2" + kSmall, "--layers is for --shape");
   check_refused("bench --suite model --text x" + kSmall, "--text is for a --model");
+  check_refused("bench --suite model --model x --seed 7" + kSmall, "--seed is for a shape");
 }
 
 TEST_CASE("an unknown suite, an unknown backend and a small ring without --insecure are refused with 2") {

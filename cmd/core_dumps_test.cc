@@ -6,10 +6,9 @@
 #include <filesystem>
 #include <string>
 
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
-#include "ckks/base/testing/skip.h"
 #include "cmd/testing/test_commands.h"
-#include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {
@@ -33,7 +32,7 @@ TEST_CASE("no command that holds a secret key or what was decrypted leaves a cor
         "encrypt --keys " + nowhere + " --out " + nowhere + ".ct" + client,
         "decrypt --keys " + nowhere + " --in " + nowhere + client, "compare --program x --prompt x" + client,
         "demo" + model, "generate --program x --prompt x" + client, "bench --suite model" + model,
-        "study run power --out " + path_of("study") + " --text " + nowhere}) {
+        "study run power --out " + path_of("study") + " --text " + nowhere, "twin --program " + nowhere}) {
     CAPTURE(command);
     const std::string line = fill + "ulimit -S -c $(ulimit -H -c); " + signalled("KILL", looked) +
                              located(command) + " >/dev/null 2>&3 </dev/null";

@@ -25,7 +25,6 @@
 
 #include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
-#include "ckks/base/testing/skip.h"
 #include "cmd/testing/test_pipeline.h"
 
 namespace psm::cmd {
@@ -123,8 +122,10 @@ std::optional<Run> run_with(const std::string& line, Whose whose, Fault fault, s
     }
     if (call == SYS_close) files.erase(regs.rdi);
     if ((process == child) != (whose == Whose::kCommand)) return 0;
-    if (fault == Fault::kShort && (call == SYS_read || call == SYS_write || call == SYS_pwrite64) &&
-        regs.rdx > 1) {
+    // The loader of shared libraries wants all of the headers that it reads behind the first 64 bytes.
+    const bool loads = call == SYS_pread64 && regs.r10 == 64;
+    const bool moves = call == SYS_read || call == SYS_pread64 || call == SYS_write || call == SYS_pwrite64;
+    if (!loads && fault == Fault::kShort && moves && regs.rdx > 1) {
       regs.rdx = (regs.rdx + 1) / 2;
       ::ptrace(PTRACE_SETREGS, process, nullptr, &regs);
     }

@@ -179,6 +179,15 @@ TEST_CASE("keys of one text make no second one unbidden, and a prompt comes from
       located(once) + " --reuse-keys --prompt-file - <" + file + " >" + path_of("typed") + " 2>&1";
   CHECK(std::system(again.c_str()) == 0);
   CHECK(text_in(read_file(path_of("typed"), 1 << 16)) == text_in(out));
+  // A text that began, and whose client ended before it marked the keys.
+  const std::string mark = keys + "/text.made", late = once + kPrompt + " --state " + path_of("late");
+  std::filesystem::remove(mark);
+  check_refused(late + " --server true", "the same command goes on");
+  CHECK_FALSE(std::filesystem::exists(mark));
+  write_file(mark, "1");
+  check_refused(late, "another text was generated under the keys of " + keys);
+  write_file(mark, "");
+  CHECK(text_in(output_of(late)) == text_in(out));
 }
 
 TEST_CASE("a text's folder is one process's at a time, and closed on exec") {

@@ -92,7 +92,7 @@ struct Run {
   size_t decrypted = 0, not_numbers = 0;
 };
 
-// The client as //cmd:generate runs it.
+// TextClient as //cmd:generate calls it, which prints each token besides.
 void talk(const Scene& scene, Channel& server, Run& run) {
   TextRecord record{
       .text = kTextNumber, .prompt = kPromptTokens, .tokens = {kText.begin(), kText.begin() + kPromptTokens}};
@@ -225,9 +225,12 @@ TEST_CASE(
     "client") {
   for_both([](const Scene& scene, const Run& honest) {
     const std::vector<std::function<void(Greeting&)>> greetings{
-        [](Greeting& g) { ++g.program; }, [](Greeting& g) { ++g.parameters; }, [](Greeting& g) { ++g.keys; },
+        [](Greeting& g) { ++g.program; },
+        [](Greeting& g) { ++g.parameters; },
+        [](Greeting& g) { ++g.keys; },
         [](Greeting& g) { g.text = kTextNumber + 1; },
-        [](Greeting& g) { g.text = kTextNumber, g.next = kPromptTokens + 1; }};
+        [](Greeting& g) { g.text = kTextNumber, g.next = kPromptTokens + 1; },
+        [](Greeting& g) { g.text = kTextNumber, g.next = kPromptTokens, g.window = 1'000'000; }};
     for (const auto& change : greetings) {
       Greeting greeting = scene.greeting();
       change(greeting);

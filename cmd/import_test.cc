@@ -1,5 +1,7 @@
 // //cmd:import, //cmd:evaluate on documents, and //cmd:train from an imported model, as their users call them.
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -52,6 +54,26 @@ TEST_CASE("a checkpoint is known by what is in it, whatever its name") {
   CHECK(read_file(path_of("again.safetensors"), 1 << 20) == read_file(path_of("model.safetensors"), 1 << 20));
 }
 
+TEST_CASE(
+    "a checkpoint of a mean of tokens gets the classes that are asked for, or gives the mean, without "
+    "scores") {
+  attention::ModelConfig config = tiny("bert").config;
+  config.pooler = false, config.mean_pooling = true;
+  attention::Checkpoint mean{attention::random_weights(config, 3), {}, {}, {}};
+  TaskScores scores;
+  scores.trained.scored = 1;
+  write_scores(scores, mean);
+  const std::string from = path_of("mean.safetensors"), to = path_of("headed.safetensors");
+  attention::save_checkpoint(from, mean);
+  for (const auto& [asked, classes] : {std::pair{"", config.width}, {" --classes 4", 4}}) {
+    must_run("import --from " + from + " --embedding --out " + to + asked);
+    const attention::Checkpoint made = attention::load_checkpoint(to);
+    CHECK(made.weights.config.classes == classes);
+    CHECK(made.weights.config.mean_pooling);
+    CHECK(read_scores(made).trained.scored == 0);
+  }
+}
+
 TEST_CASE("a model whose logits are not finite, or all zero, is an error of the run") {
   const attention::ModelWeights weights = tiny("llama");
   attention::ModelWeights infinite = weights, overflowing = weights;
@@ -74,6 +96,8 @@ TEST_CASE("weights that only PyTorch reads are refused with what converts them")
   std::filesystem::rename(folder + "/model.safetensors", folder + "/pytorch_model.bin");
   check_refused("import --from " + folder + " --out " + path_of("x.safetensors"),
                 "save_pretrained(FOLDER, safe_serialization=True)");
+  // Its config.json would be replaced, although it has no model.safetensors, as a model in parts has none.
+  check_refused("import --from " + folder + " --to hugging-face --out " + folder, "are the same");
 }
 
 TEST_CASE(
@@ -107,6 +131,8 @@ TEST_CASE("what cannot be imported is refused in one line and leaves nothing") {
   check_refused("import --from " + path_of("nowhere") + to, "nowhere");
   write_file(path_of("short.bin"), "abc");
   check_refused("import --from " + path_of("short.bin") + to, "is not a model of llama2.c");
+  ::mkfifo(path_of("pipe").c_str(), 0600);
+  check_refused("import --from " + path_of("pipe") + to, "no regular file");
   write_file(folder + "/model.safetensors", std::string(8, '\x7f'));
   check_refused("import --from " + folder + to, "is not a safetensors file");
   write_file(folder + "/config.json", "{}");

@@ -113,6 +113,7 @@ TEST_CASE("answers that are far from the twin of the prompts given are a failure
   CHECK(contains(other.err, "error: the answers are not those of these prompts"));
   CHECK(other.out.starts_with("answers, a prediction for each scored position of each prompt:\nprompt 0: "));
   CHECK(json_in("answers.json").at("answers", "json").array("answers").size() == 12);
+  CHECK(json_in("answers.json").at("predicted_logit_std", "json").number("predicted_logit_std") > 0);
   // The prompts themselves are no answers.
   check_refused("decrypt " + decrypt_arguments("prompts.ct"),
                 "prompts.ct holds encrypted prompts; give answers");

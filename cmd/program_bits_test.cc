@@ -11,14 +11,13 @@
 #include "ckks/base/files/hex.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/sha256.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/repeatable_random.h"
 #include "ckks/base/testing/runfile.h"
-#include "ckks/base/testing/skip.h"
 #include "ckks/device/testing/test_device.h"
 #include "ckks/ring/kernels/backend.h"
 #include "cmd/deployment/deployment.h"
 #include "cmd/server/device.h"
-#include "doctest/doctest.h"
 #include "train/data/recall_task.h"
 
 namespace psm::cmd {

@@ -6,9 +6,8 @@
 #include <string>
 
 #include "ckks/base/files/file.h"
-#include "ckks/base/testing/skip.h"
+#include "ckks/base/testing/check.h"
 #include "cmd/testing/test_pipeline.h"
-#include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {

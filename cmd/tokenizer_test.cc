@@ -50,6 +50,8 @@ TEST_CASE("what makes no sense is refused in one line and leaves nothing") {
   refused("train --text " + text + " --vocab 256 --out " + out, "give 257");
   refused("train --text " + text + " --special 'a,,b' --out " + out, "empty");
   refused("train --text " + path_of("nowhere") + " --out " + out, "nowhere");
+  refused("train --text " + text + " --tokenizer " + file + " --out " + out, "--tokenizer is for encode");
+  refused("encode --string a --vocab 512 --tokenizer " + file, "--vocab and --special are for train");
   refused("encode --string a", "--tokenizer is needed");
   refused("encode --string a --text " + text + " --tokenizer " + file, "one of both");
   refused("encode --string a --tokenizer " + text, "text");

@@ -62,6 +62,10 @@ TEST_CASE("an odd power and a power that is none are refused before anything is 
   CHECK_FALSE(std::filesystem::exists(path_of("b")));
 }
 
+TEST_CASE("an encoder without a text is refused") {
+  check_refused("train --out " + path_of("f") + " --family bert", "recall (give --text with --tokenizer)");
+}
+
 TEST_CASE("a score offset that is no number is refused") {
   for (const char* offset : {"some", "4x", "nan", "inf"})
     check_refused("train --out " + path_of("o") + " --score-offset " + offset,
@@ -168,7 +172,10 @@ TEST_CASE(
   must_run(paper + path_of("paper"));
   CHECK(attention::load_checkpoint(path_of("paper/final.safetensors")).weights.config.epsilon == 1e-3);
   must_run(paper + path_of("coarse") + " --epsilon 0.01");
-  CHECK(attention::load_checkpoint(path_of("coarse/final.safetensors")).weights.config.epsilon == 0.01);
+  const std::string coarse = path_of("coarse/final.safetensors");
+  CHECK(attention::load_checkpoint(coarse).weights.config.epsilon == 0.01);
+  must_run("train" + small + " --from " + coarse + " --out " + path_of("kept"));
+  CHECK(attention::load_checkpoint(path_of("kept/final.safetensors")).weights.config.epsilon == 0.01);
   must_run("polynomialise --paper --model " + path_of("paper/final.safetensors") + " --out " +
            path_of("paper/polynomial"));
   const attention::Checkpoint polynomial = attention::load_checkpoint(path_of("paper/polynomial"));
@@ -276,7 +283,7 @@ TEST_CASE("a training killed in the middle and begun again ends with the same by
   write_file(text, kText);
   const auto arguments = [&](const std::string& folder) {
     return "train --out " + folder + " --text " + text +
-           " --steps 1000 --range-steps 10 --batch 4 --layers 1 --width 16 --heads 2 --ffn 16 --context 16 "
+           " --steps 4000 --range-steps 10 --batch 4 --layers 1 --width 16 --heads 2 --ffn 16 --context 16 "
            "--threads 1";
   };
   // The child kills itself by the signal that nothing can catch, once its first state is on the disk.

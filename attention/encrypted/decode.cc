@@ -9,21 +9,16 @@
 
 #include "attention/encrypted/encrypted_attention.h"
 #include "attention/encrypted/encrypted_block.h"
-#include "attention/encrypted/encrypted_cache.h"
 #include "ckks/base/error.h"
 #include "nn/encrypted/dense_linear.h"
-#include "nn/encrypted/encrypted_activation.h"
 #include "nn/encrypted/encrypted_function.h"
 #include "nn/encrypted/encrypted_linear.h"
 #include "nn/encrypted/encrypted_norm.h"
-#include "nn/encrypted/spread_linear.h"
 
 namespace psm::attention {
 namespace {
 
 using program::Builder;
-using program::Instruction;
-using program::Program;
 using program::Value;
 using Values = std::vector<Value>;
 
@@ -32,7 +27,7 @@ constexpr size_t kLeastPlaces = 4;  // for rotations to the places of a cache (P
 }  // namespace
 
 Value PositionConstants::keep(Value made, Plains plain, std::function<int(int position)> offset) {
-  constants_.push_back({{.results = {made}}, std::move(plain), std::move(offset)});
+  constants_.push_back({made, std::move(plain), std::move(offset)});
   return made;
 }
 
@@ -54,24 +49,8 @@ Value PositionConstants::to_place(Builder& builder, Value x, int from) {
   return keep(builder.rotate(x, far_offset(0)), nullptr, far_offset);
 }
 
-void PositionConstants::finish(const program::Program& program) {
-  std::map<int, const Instruction*> by_result;
-  for (const Instruction& instruction : program.instructions)
-    by_result.emplace(instruction.results[0].id, &instruction);
-  for (Constant& constant : constants_)
-    constant.instruction = *by_result.at(constant.instruction.results[0].id);
-}
-
 int PositionConstants::near_places() const {
   return 1 << std::countr_zero(packing_.slots / static_cast<size_t>(packing_.features)) / 2;
-}
-
-std::vector<int> PositionConstants::all_rotations(int count) const {
-  std::vector<int> positions;
-  for (int position = 0; position < count; ++position)
-    if (position < near_places() || position % near_places() == 0 || position == count - 1)
-      positions.push_back(position);
-  return positions;
 }
 
 program::Constants PositionConstants::at(int position) const {
@@ -79,17 +58,18 @@ program::Constants PositionConstants::at(int position) const {
   std::map<const PlainAt*, ckks::Plain> plains;
   program::Constants constants;
   for (const Constant& constant : constants_) {
-    Instruction& instruction = constants.emplace_back(constant.instruction);
     if (constant.plain == nullptr) {
-      instruction.offsets = {constant.offset(position)};
+      constants.push_back({constant.result, {}, {constant.offset(position)}});
       continue;
     }
     const auto [known, is_new] = plains.try_emplace(constant.plain.get());
     if (is_new) known->second = (*constant.plain)(position);
-    instruction.plain = known->second;
+    constants.push_back({constant.result, known->second});
   }
   return constants;
 }
+
+namespace {
 
 // What all layers have in common, at position 0.
 class Decoder {
@@ -114,23 +94,18 @@ class Decoder {
                           packing.slots, " slots have ", places, "; take a model with a longer context"));
     ffn_places_ = static_cast<int>(std::min(std::bit_ceil(static_cast<size_t>(parts)), places / 2));
     std::vector<nn::Congruence> rows(static_cast<size_t>(heads + 2 * keys)), feed_rows;
-    for (int part = 0; part < parts; ++part) {
-      if (part % ffn_places_ == 0) ffn_.emplace_back(static_cast<size_t>(ffn_places_), -1);
-      ffn_.back()[part % ffn_places_] = part;
-      feed_rows.push_back({part % ffn_places_, ffn_places_});
-    }
+    for (int part = 0; part < parts; ++part) feed_rows.push_back({part % ffn_places_, ffn_places_});
     if (gated_) feed_rows.insert(feed_rows.end(), feed_rows.begin(), feed_rows.end());
     const std::vector<nn::Congruence> state(static_cast<size_t>(packing.state_ciphertexts()));
-    of_state_ = single_blocks(packing.state_ciphertexts());
-    of_heads_ = single_blocks(heads);
     if (!sequential_) {
       feed_block_ = static_cast<int>(rows.size());
       rows.insert(rows.end(), feed_rows.begin(), feed_rows.end());
     }
-    project_ = nn::choose_dense_shape(packing.slots, F, of_state_, rows);
-    feed_ = sequential_ ? nn::choose_dense_shape(packing.slots, F, of_state_, feed_rows) : project_;
-    attention_out_ = nn::choose_dense_shape(packing.slots, F, of_heads_, state);
-    hidden_ = {packing.slots, F, ffn_places_};
+    project_ = nn::choose_dense_shape(packing.slots, F, packing.state_ciphertexts(), rows);
+    feed_ = sequential_ ? nn::choose_dense_shape(packing.slots, F, packing.state_ciphertexts(), feed_rows)
+                        : project_;
+    attention_out_ = nn::choose_dense_shape(packing.slots, F, heads, state);
+    hidden_ = {packing.slots, F, ffn_places_, parts};
     to_spread_ = nn::spreading(hidden_);
   }
 
@@ -205,7 +180,7 @@ class Decoder {
     Builder::Scope scope(builder_, label);
     const bool normalised = !stream.h.empty();
     const Values all = in_regions(normalised ? stream.h : stream.x, nn::above_one_another(folded.projections),
-                                  project_, of_state_, label);
+                                  project_, label);
     // half |s|^{1/p} (t + 1)^{-1/p} e^{i theta t}
     const PlainAt query_factor = [power = power_, score = score_, theta = theta_,
                                   F = static_cast<size_t>(packing_.features)](int t) {
@@ -219,10 +194,12 @@ class Decoder {
       return cache_value_mask(packing, factor, t, t + 1);
     };
     Values parts;
-    const size_t heads = of_heads_.size(), keys = static_cast<size_t>(packing_.key_ciphertexts());
+    const Plains value_mask = once(value_factor, 0);  // one for all ciphertexts, which `at` then makes once
+    const size_t heads = static_cast<size_t>(packing_.head_ciphertexts()),
+                 keys = static_cast<size_t>(packing_.key_ciphertexts());
     for (size_t c = 0; c < heads; ++c) parts.push_back(query(all, c, query_factor));
     for (size_t c = 0; c < keys; ++c) parts.push_back(entry(all, heads + c, key_mask_));
-    for (size_t c = 0; c < keys; ++c) parts.push_back(entry(all, heads + keys + c, once(value_factor, 0)));
+    for (size_t c = 0; c < keys; ++c) parts.push_back(entry(all, heads + keys + c, value_mask));
     if (!sequential_)
       for (const Value value : halves(all)) parts.push_back(value);
     if (!normalised)
@@ -251,7 +228,7 @@ class Decoder {
   // W_up N(x) of a sequential block, as project() has it of a parallel one.
   Values feed(const Values& x, const FoldedLayer& folded, const LayerApproximations& polynomials) {
     Builder::Scope scope(builder_, "up");
-    const Values parts = halves(in_regions(x, nn::above_one_another(folded.feed), feed_, of_state_, "up"));
+    const Values parts = halves(in_regions(x, nn::above_one_another(folded.feed), feed_, "up"));
     return with_bias_of_feed(
         nn::products_with_inverse_deviation(builder_, x, folded.second_norm, *polynomials.second_inverse_sqrt,
                                             parts, &weights_, name("second variance")),
@@ -260,10 +237,9 @@ class Decoder {
 
   // The product of a matrix in the regions of its shape.
   Values in_regions(const Values& x, const nn::SlotMatrix& matrix, const nn::DenseShape& shape,
-                    const std::vector<nn::Stack>& columns, const char* label) {
-    Values all =
-        weights_.linear(nn::dense_sources(builder_, x), nn::dense_map(matrix, shape, columns), name(label));
-    for (Value& value : all) value = builder_.sum_of_rotations(value, shape.stride(), shape.places);
+                    const char* label) {
+    Values all = weights_.linear(nn::dense_sources(builder_, x), nn::dense_map(matrix, shape), name(label));
+    for (Value& value : all) value = builder_.sum_of_rotations(value, shape.stride(), shape.places());
     return all;
   }
 
@@ -271,11 +247,11 @@ class Decoder {
     const std::span<const ckks::Plain> bias(folded.feed_bias);
     const size_t blocks = bias.size() / (gated_ ? 2 : 1);  // of a matrix
     for (size_t i = 0; i < halves.size() && !bias.empty(); ++i) {
-      const size_t matrix = i / ffn_.size(), stack = i % ffn_.size();
+      const size_t stacks = static_cast<size_t>(hidden_.stacks()), matrix = i / stacks, stack = i % stacks;
       const char* which = gated_ && matrix == 0 ? "bias of gate" : "bias of up";
-      halves[i] =
-          weights_.add(halves[i], nn::spread(hidden_, ffn_[stack], bias.subspan(matrix * blocks, blocks)),
-                       name(which) + " " + std::to_string(stack));
+      halves[i] = weights_.add(
+          halves[i], nn::spread(hidden_, static_cast<int>(stack), bias.subspan(matrix * blocks, blocks)),
+          name(which) + " " + std::to_string(stack));
     }
     return halves;
   }
@@ -309,12 +285,12 @@ class Decoder {
   // The stacks that the functions of the hidden units read, the gates' first, spread for the map behind them; their
   // real parts count.
   Values halves(const Values& projected) {
-    const int parts = packing_.ffn.size() / packing_.features;
     Values stacks;
-    for (int first = feed_block_; first < static_cast<int>(feed_.regions.size()); first += parts)
-      for (const nn::Stack& stack : ffn_) {
+    for (int first = feed_block_; first < static_cast<int>(feed_.regions.size()); first += hidden_.blocks)
+      for (int stack = 0; stack < hidden_.stacks(); ++stack) {
         std::vector<int> blocks;
-        for (const int part : stack) blocks.push_back(part < 0 ? part : first + part);
+        for (int place = 0; place < hidden_.stack; ++place)
+          if (const int part = hidden_.block(stack, place); part >= 0) blocks.push_back(first + part);
         const Value repeated[] = {builder_.sum_over_rotations(
             masked(projected, feed_, blocks), static_cast<size_t>(ffn_places_ * packing_.features))};
         stacks.push_back(builder_.linear(repeated, to_spread_)[0]);
@@ -331,8 +307,7 @@ class Decoder {
   // These blocks in their regions alone.
   Value masked(const Values& from, const nn::DenseShape& shape, const std::vector<int>& blocks) {
     std::set<int> outputs;
-    for (const int block : blocks)
-      if (block >= 0) outputs.insert(shape.regions[block].output);
+    for (const int block : blocks) outputs.insert(shape.regions[block].output);
     Values parts;
     for (const int output : outputs)
       parts.push_back(builder_.multiply_plain(from[output], nn::region_mask(shape, output, blocks)));
@@ -397,7 +372,7 @@ class Decoder {
 
   // W_o attention in all places.
   Values of_attention(const Values& attention, const FoldedLayer& folded) {
-    const Values regions = in_regions(attention, folded.o, attention_out_, of_heads_, "output");
+    const Values regions = in_regions(attention, folded.o, attention_out_, "output");
     Values outputs;
     for (int c = 0; c < packing_.state_ciphertexts(); ++c)
       outputs.push_back(builder_.sum_over_rotations(masked(regions, attention_out_, {c}),
@@ -407,7 +382,7 @@ class Decoder {
 
   // W_down hidden in all places.
   Values of_hidden(const Values& hidden, const FoldedLayer& folded) {
-    Values outputs = weights_.linear(hidden, nn::spread_map(folded.down, hidden_, ffn_), name("down"));
+    Values outputs = weights_.linear(hidden, nn::spread_map(folded.down, hidden_), name("down"));
     for (Value& value : outputs)
       value = builder_.sum_over_rotations(value, static_cast<size_t>(packing_.features));
     return outputs;
@@ -422,12 +397,6 @@ class Decoder {
     return sums;
   }
 
-  static std::vector<nn::Stack> single_blocks(int count) {
-    std::vector<nn::Stack> stacks;
-    for (int block = 0; block < count; ++block) stacks.push_back({block});
-    return stacks;
-  }
-
   Builder& builder_;
   nn::WeightInputs& weights_;
   const Packing& packing_;
@@ -438,14 +407,15 @@ class Decoder {
   PlainAt key_factor_;
   Plains key_mask_;  // of all layers
   PositionConstants& constants_;
-  std::vector<nn::Stack> of_state_, of_heads_, ffn_;  // blocks of columns: of the state, heads, hidden units
   nn::DenseShape project_, attention_out_;
-  nn::DenseShape
-      feed_;  // of the hidden units' rows, from block feed_block_ on; a parallel block's are project_'s
+  // The hidden units' rows, from block feed_block_ on; a parallel block's are project_'s.
+  nn::DenseShape feed_;
   int feed_block_ = 0;
   nn::SpreadShape hidden_;
   ckks::LinearTransform to_spread_;
 };
+
+}  // namespace
 
 DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& packing,
                                    bool encrypted_weights, program::PlainKeeper* keeper) {
@@ -476,9 +446,7 @@ DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& 
     }
   }
   add_outputs(builder, ciphertext_names("y", packing.state_ciphertexts()), stream.x);
-  Program program = std::move(builder).finish();
-  constants.finish(program);
-  return {std::move(program), std::move(constants), std::move(weights).take()};
+  return {std::move(builder).finish(), std::move(constants), std::move(weights).take()};
 }
 
 }  // namespace psm::attention

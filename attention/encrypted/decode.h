@@ -1,12 +1,12 @@
 // One further token on ciphertexts: a slot program that takes token t of a sequence and the cached keys and
-// values of the tokens before it (encrypted_cache.h). It returns the token's new state, and the caches with
+// values of the tokens before it (encrypted_model.h). It returns the token's new state, and the caches with
 // its key and value added.
 //
 // State. x' and h' of the one token are in every place of token-major packing (packing.h). They repeat with
 // F, and all rotations are cyclic in the features. client_inputs makes them from a prompt of one token at place t,
 // and client_logits reads the result like that of such a prompt. A place is F slots; there are P = slots / F
 // places. The first matrix is dense (nn/encrypted/dense_linear.h): all rows of q, k, v and up are in regions
-// of one ciphertext if they fit. Hidden units are spread (nn/encrypted/spread_linear.h): real and imaginary
+// of one ciphertext if they fit. Hidden units are spread (dense_linear.h too): real and imaginary
 // parts are side by side, for one polynomial, and turned so that the map after GELU gives its result in all
 // places.
 //
@@ -49,7 +49,7 @@
 // Key switches of a layer with one ciphertext of heads, without those inside 1/sqrt, 1/x and GELU. B and S
 // belong to each dense map, U and B' to the spread one, sigma is that of Builder::sum_of_rotations: norm 3 +
 // sigma(F); a dense map 1 + 2 (B - 1) hoisted + sigma(S); query sigma(P); cache 4 + 2 sigma(P / T); hidden
-// units sigma(U) + 1 and the spreading; scores 3 and block_sum_map's; power ceil(log2 p) (if p is a power of
+// units sigma(2 U) and the spreading; scores 3 and block_sum_map's; power ceil(log2 p) (if p is a power of
 // two); sums 2 + 2 sigma(T); output 2 sigma(P) + B' - 1 hoisted.
 //
 // Ranges are those of the pass. The block's refresh candidates are used, without the scores. Each bootstrap
@@ -85,21 +85,17 @@ class PositionConstants {
 
   // Those of the token at `position`, from 0 to T - 1.
   program::Constants at(int position) const;
-  // Positions whose rotations together are those of all positions below `count`.
-  std::vector<int> all_rotations(int count) const;
 
   // Appended to a program, as position 0 has them.
   program::Value multiply(program::Builder&, program::Value, const Plains&);
   program::Value add(program::Builder&, program::Value, const Plains&);
   // What is in place `from`, in the token's.
   program::Value to_place(program::Builder&, program::Value, int from);
-  // When the program is whole.
-  void finish(const program::Program&);
 
  private:
   struct Constant {
-    program::Instruction instruction;  // of position 0
-    Plains plain;                      // null: a rotation
+    program::Value result;
+    Plains plain;  // null: a rotation
     std::function<int(int position)> offset;
   };
   program::Value keep(program::Value made, Plains plain, std::function<int(int position)> offset);

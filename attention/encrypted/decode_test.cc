@@ -1,21 +1,10 @@
 #include "attention/encrypted/decode.h"
 
 #include <cmath>
-#include <map>
-#include <memory>
-#include <set>
 
-#include "attention/encrypted/encrypted_cache.h"
 #include "attention/testing/small_models.h"
 #include "ckks/base/testing/check.h"
-#include "ckks/bootstrap/bootstrapper.h"
-#include "ckks/program/errors/noise.h"
-#include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/program/machines/twin.h"
-#include "ckks/program/planner/planner.h"
-#include "ckks/program/planning/scheme_figures.h"
-#include "ckks/scheme/errors/noise.h"
-#include "ckks/scheme/testing/test_party.h"
 
 namespace psm::attention {
 namespace {
@@ -150,25 +139,6 @@ TEST_CASE("prompts of all lengths differ in constants, and so do tokens of all p
                 "constant");
 }
 
-TEST_CASE("a few positions need the rotations of all positions of a text, however many it may have") {
-  const ModelConfig config = small_config(16, 2, 32, 0.5);
-  const DecodeProgram decode =
-      build_decode_program(shape_model(config), make_packing(config, kContext, 256, 1));
-  const auto rotations = [&](const std::vector<int>& positions) {
-    std::set<int> offsets;
-    for (const int position : positions)
-      for (const program::Instruction& constant : decode.constants.at(position))
-        offsets.insert(constant.offsets.begin(), constant.offsets.end());
-    return offsets;
-  };
-  std::vector<int> all;
-  for (int count = 1; count <= kContext; ++count) {
-    CAPTURE(count);
-    all.push_back(count - 1);
-    CHECK(rotations(decode.constants.all_rotations(count)) == rotations(all));
-  }
-}
-
 TEST_CASE("a layer of one token repeats with its features, but for scores, caches and hidden units") {
   const ModelConfig config = small_config(16, 2, 32, 0.5);
   const Packing packing = make_packing(config, kContext, 512, 1);
@@ -185,115 +155,6 @@ TEST_CASE("a layer of one token repeats with its features, but for scores, cache
   CHECK(refreshed > 0);
   for (const program::NamedValue& output : program.outputs)
     CHECK(program.values[output.value.id].period == (output.name == "y" ? F : packing.period()));
-}
-
-// Runs programs that pass on cached keys and values, in one small ring: their plans, one set of evaluation keys for
-// all, and a machine for each run.
-class TokenServer {
- public:
-  // `carried`: levels of the caches. The sparse bootstraps are those on offer.
-  TokenServer(const ckks::ParameterSpec& spec, const std::vector<program::Program>& programs,
-              const std::map<std::string, ckks::Level>& carried,
-              const std::vector<ckks::BootstrapKind>& sparse)
-      : context(spec) {
-    std::set<ckks::BootstrapKind> kinds{{}};
-    kinds.insert(sparse.begin(), sparse.end());
-    const ckks::BootstrapPlans bootstraps = ckks::plan_bootstraps(context, kinds);
-    const program::CostModel costs = program::costs_of(context, bootstraps);
-    ckks::KeyRequest keys;
-    for (const program::Program& program : programs) {
-      plans.push_back(program::plan(program, costs, carried));
-      keys.merge(program::key_request(plans.back(), bootstraps));
-    }
-    party = std::make_unique<ckks::TestParty>(spec, keys);
-    bootstrappers_ = ckks::make_bootstrappers(party->context, party->encoder, kinds);
-  }
-
-  // Encrypts `inputs`; all other inputs come from `state`, which takes the run's outputs.
-  void run(size_t number, const SlotVectors& inputs, std::map<std::string, ckks::Ciphertext>& state) const {
-    const program::Plan& plan = plans[number];
-    for (size_t i = 0; i < plan.program.inputs.size(); ++i) {
-      const auto found = inputs.find(plan.program.inputs[i].name);
-      if (found != inputs.end()) state[found->first] = party->encrypt(found->second, plan.input_levels[i]);
-    }
-    program::EncryptedMachine machine(plan, party->encoder, *party->evaluator, &bootstrappers_);
-    auto outputs = machine.run(state).outputs;
-    for (const auto& [name, slots] : inputs) state.erase(name);
-    for (auto& [name, ciphertext] : outputs) state[name] = std::move(ciphertext);
-  }
-
-  const ckks::Context context;
-  std::vector<program::Plan> plans;
-  std::unique_ptr<ckks::TestParty> party;
-
- private:
-  ckks::Bootstrappers bootstrappers_;
-};
-
-TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the predicted error") {
-  ModelConfig config = small_config(64, 8, 128, 0.5);
-  config.power = 2;  // a narrow 1/x: no error rests on a few slots
-  const ckks::ParameterSpec spec = ckks::insecure_bootstrappable(10);
-  const PolynomialModel model = model_of(config);
-  const Packing packing = make_packing(config, kContext, 512, 1);
-  REQUIRE(packing.period() == 512);  // errors repeat with no period
-  const std::vector<int> text = small_data(config, 1).texts[0];
-  constexpr int kPrompt = 6;
-  const DecodeProgram decode = build_decode_program(model, packing);
-  constexpr int kCacheLevel = 8;
-  const ckks::BootstrapKind few{128}, denominators{32, 4};
-  std::map<std::string, ckks::Level> carried;
-  for (const std::string& name : cache_names(packing, config.layers)) carried[name] = kCacheLevel;
-  const TokenServer server(
-      spec, {build_program(model, packing, kPrompt), at(decode, kPrompt), at(decode, kPrompt + 1)}, carried,
-      {few, denominators});
-  const ckks::NoiseModel noise(server.context);
-  const program::BootstrapErrors bootstrap = program::bootstrap_errors(server.plans[0], server.context);
-  std::map<std::string, ckks::Ciphertext> state;
-  SlotVectors exact, noisy;
-  for (size_t run = 0; run < 3; ++run) {
-    CAPTURE(run);
-    const program::Plan& plan = server.plans[run];
-    CHECK(plan.bootstraps > 0);
-    if (run > 0) CHECK(program::bootstrap_kinds(plan) == std::set<ckks::BootstrapKind>{denominators, few});
-    const int begin = run == 0 ? 0 : kPrompt + static_cast<int>(run) - 1;
-    const std::vector<std::vector<int>> tokens{
-        {text.begin() + begin, text.begin() + (run == 0 ? kPrompt : begin + 1)}};
-    const SlotVectors inputs = client_inputs(client_model_of(model, packing), tokens);
-    for (const auto& [name, slots] : inputs) exact[name] = noisy[name] = slots;
-    exact.erase("y"), noisy.erase("y");  // the client's
-    const program::TwinResult twin = program::run_twin(plan.program, exact);
-    program::TwinOptions options{
-        .on_range = program::TwinOptions::OnRange::kCount,
-        .noise_std = program::predicted_noise(plan, noise, bootstrap.rounding, twin.observations).own,
-        .noise_seed = run + 1,
-        .bootstrap_error = bootstrap.follows};
-    for (const auto& [name, value] : plan.program.inputs)  // a cache comes with its error
-      if (!inputs.contains(name)) options.noise_std[value.id] = 0;
-    SlotVectors next = program::run_twin(plan.program, noisy, options).outputs;
-    // A token has one variance and one denominator a head, so one draw of their errors says little.
-    constexpr uint64_t kDraws = 8;
-    std::map<std::string, double> square;
-    for (uint64_t draw = 0; draw < kDraws; ++draw) {
-      options.noise_seed = 100 * (draw + 1) + run;
-      for (const auto& [name, slots] : program::run_twin(plan.program, noisy, options).outputs)
-        square[name] += std::pow(ckks::rms_error(slots, twin.outputs.at(name)), 2) / kDraws;
-    }
-    noisy = std::move(next);
-    exact = twin.outputs;
-    server.run(run, inputs, state);
-    CHECK(state.size() == exact.size());
-    for (const auto& [name, slots] : exact) {
-      CAPTURE(name);
-      const double predicted = std::sqrt(square.at(name));
-      const double measured = ckks::rms_error(server.party->decrypt(state.at(name)), slots);
-      CAPTURE(predicted);
-      // Keys and errors repeat from run to run (repeatable_random), so chance decides nothing here.
-      CHECK(measured < 1.5 * predicted);
-      CHECK(measured > predicted / 1.5);
-      if (name != "y") CHECK(state.at(name).level() >= kCacheLevel);
-    }
-  }
 }
 
 TEST_CASE("several prompts at once, positions outside the cache and too few places are refused") {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "nn/encrypted/dense_linear.h"
-#include "nn/encrypted/encrypted_activation.h"
 #include "nn/encrypted/encrypted_function.h"
 #include "nn/encrypted/encrypted_norm.h"
 

@@ -3,11 +3,13 @@
 #include <map>
 #include <set>
 
+#include "attention/encrypted/encrypted_attention.h"
 #include "attention/encrypted/long_attention.h"
 #include "attention/testing/small_models.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/program.h"
 #include "doctest/doctest.h"
+#include "nn/encrypted/encrypted_function.h"
 
 namespace psm::attention {
 namespace {
@@ -58,18 +60,6 @@ ModelConfig demonstration(int layers) {
 
 // 1/x of depth 4, 1/sqrt of depth 3, gelu of depth 4 with the default errors.
 constexpr ShapeRanges kNarrow{.variance = {1, 4}, .denominator = {0.05, 1}, .gelu_input = 2};
-
-TEST_CASE("a layer is 12 levels deep through attention, and 4 more where the server normalises") {
-  const auto deepest = [](int layers) {
-    const ModelConfig config = demonstration(layers);
-    return program::longest_path(
-        build_program(shape_model(config, kNarrow), make_packing(config, 64, 1 << 15)));
-  };
-  // q, k, v 1; skew and masks 1; scores 1; power 2; row sums 1; 1/x 4; division 1; output 1.
-  CHECK(deepest(1) == 12);
-  // square 1; sum 1; 1/sqrt and its product 3, in parallel with q, k, v.
-  CHECK(deepest(2) == 12 + 16);
-}
 
 TEST_CASE("two layers of width 64 on 64 tokens cost these instructions") {
   const ModelConfig config = demonstration(2);
@@ -127,6 +117,41 @@ TEST_CASE(
       .kind = {2048}, .entry_level = 3, .output_level = 14, .seconds = 12, .real_seconds = 12};
   const program::CostModel costs(ckks::Context(ckks::secure_n16()).chain(), {}, {sparse});
   CHECK(program::bootstrap_kinds(program::plan(program, costs)) == std::set<ckks::BootstrapKind>{{2048}});
+}
+
+TEST_CASE("attention of M = 4 score ciphertexts and C = 4 costs these key-switches") {
+  const ModelConfig config = small_config(16, 2, 16);
+  const Packing packing = make_packing(config, 16, 512);
+  const AttentionMasks masks(packing, rotary_angles(config, packing), std::vector<double>(16, 1.0));
+  REQUIRE(packing.score_ciphertexts() == 4);
+  program::Builder builder(512);
+  const program::Value q = builder.input("q");
+  AttentionMasks::Shared shared{builder.input("k"), builder.input("v")};
+  std::vector<program::Value> powers;
+  for (program::Value score : masks.scores(builder, q, shared)) {
+    CHECK(builder.is_real(score));
+    powers.push_back(nn::power_of(builder, score, 4));
+  }
+  masks.weigh(builder, powers, shared);
+  const program::Program program = std::move(builder).finish();
+  int relinearised = 0, products = 0, rotations = 0, hoisted = 0, conjugations = 0, linear = 0;
+  for (const auto& instruction : program.instructions) {
+    if (instruction.opcode == program::Opcode::kSumOfProducts) {
+      ++relinearised;
+      products += static_cast<int>(instruction.arguments.size() / 2);
+    }
+    relinearised += instruction.opcode == program::Opcode::kMultiply;
+    conjugations += instruction.opcode == program::Opcode::kConjugate;
+    linear += instruction.opcode == program::Opcode::kLinear;
+    if (instruction.opcode == program::Opcode::kRotate)
+      (instruction.offsets.size() == 1 ? rotations : hoisted) += static_cast<int>(instruction.offsets.size());
+  }
+  CHECK(products == 2 * 4 * 7);          // 2 C - 1 for each m, in scores and in output
+  CHECK(relinearised == 2 * 4 * 2 + 8);  // two giants each, and two squarings of four powers
+  CHECK(rotations == 2 + 8 + 3 + 3);  // giants of q and V~, outer rotations, rot_{mCF} before, Horner after
+  CHECK(hoisted == 2 * 4 * 3);        // babies of K~_m and P_m
+  CHECK(conjugations == 5);           // k, and one real part for each score ciphertext
+  CHECK(linear == 4);
 }
 
 }  // namespace

@@ -53,11 +53,11 @@ SlotVectors client_inputs(const ClientModel& model, const Examples& examples, in
   for (size_t e = 0; e < examples.size(); ++e) {
     lengths.push_back(examples.length(shape, e));
     if (first < 0 || first + lengths.back() > shape.context)
-      throw Error(
-          message(lengths.back(), " tokens from place ", first, " on; the model has ", shape.context));
+      throw Error(message(lengths.back(), " tokens from place ", first, " on; the model has ", shape.context,
+                          "; shorten the text, or take generate --window slide"));
     if (packing.length > 0 && lengths.back() != packing.length)
       throw Error(message("an image of ", lengths.back() - 1, " patches; encrypted, this model takes ",
-                          packing.length - 1));
+                          packing.length - 1, "; cut it to this size"));
     Centred state = centre(embed(model, examples, e, first), shape);
     std::vector<double> norm = state.x;
     for (size_t i = 0; i < norm.size(); ++i) {

@@ -45,11 +45,7 @@ Checkpoint checkpoint_from(nn::Safetensors file, const std::string& path) {
     const auto text = file.metadata.find(key);
     if (text == file.metadata.end()) return;
     const Json json = parse_json(text->second, message(path, ", ", key));
-    try {
-      from_json(json);
-    } catch (const Error& error) {
-      throw Error(message(path, ": ", error.what()));
-    }
+    prefixed(path, [&] { from_json(json); });
   };
   read("ranges", [&](const Json& json) { checkpoint.ranges = ranges_from_json(json, weights.config); });
   read("polynomial", [&](const Json& json) { checkpoint.polynomial = options_from_json(json); });

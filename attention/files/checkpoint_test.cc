@@ -1,8 +1,10 @@
 #include "attention/files/checkpoint.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 
+#include "attention/files/stored_tensors.h"
 #include "attention/shape/model_json.h"
 #include "attention/testing/small_models.h"
 #include "attention/trained/measure.h"
@@ -67,12 +69,7 @@ TEST_CASE("a file is read with the same bits at once and layer by layer, and not
   CHECK_THROWS_AS(load_checkpoint(ByteSource("damaged", damaged), /*whole=*/false), Error);
 }
 
-TEST_CASE("the configuration of every family survives its JSON, and one without a field is refused") {
-  for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"}) {
-    ModelConfig config = small_family(family);
-    config.feed_forward = config.biases ? FeedForwardKind::kGeluErf : FeedForwardKind::kSwiGlu;
-    CHECK(config_from_json(config_to_json(config), "test") == config);
-  }
+TEST_CASE("a configuration without a field, or with a wrong one, is refused") {
   const std::string text = config_to_json(example().config);
   CHECK_THROWS_AS(config_from_json(text.substr(0, text.find(",\"block\"")) + "}", "test"), Error);
   const auto refused = [&](const std::string& from, const std::string& to) {
@@ -105,6 +102,70 @@ TEST_CASE("files of another model are refused") {
   refused([](nn::Safetensors& f) { f.tensors.pop_back(); });
   refused([](nn::Safetensors& f) { f.tensors[0].shape = {8, 5}; });
   refused([](nn::Safetensors& f) { f.tensors[0].name = "gpt_neox.embed.weight"; });
+}
+
+const nn::NamedTensor& named(const std::vector<nn::NamedTensor>& tensors, const std::string& name) {
+  const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                  [&](const nn::NamedTensor& tensor) { return tensor.name == name; });
+  REQUIRE_MESSAGE(found != tensors.end(), name);
+  return *found;
+}
+
+ModelWeights taken(nn::Safetensors file, const ModelConfig& config) {
+  ModelWeights weights;
+  weights.config = config;
+  take_stored_tensors(file, weights, "here");
+  weights.validate();
+  CHECK(file.tensors.empty());
+  return weights;
+}
+
+TEST_CASE("a matrix of one row stays a matrix") {
+  ModelConfig config = preset("llama");
+  config.vocab = 1, config.context = 4, config.layers = 1, config.width = 2, config.heads = 1, config.ffn = 1;
+  const auto tensors = stored_tensors(random_weights(config, 1));
+  CHECK(named(tensors, "lm_head.weight").shape == std::vector<int64_t>{1, 2});
+  CHECK(named(tensors, "model.layers.0.mlp.up_proj.weight").shape == std::vector<int64_t>{1, 2});
+}
+
+TEST_CASE("what no family has is stored under our own name") {
+  ModelConfig config = small_family("gpt-neox");
+  config.positions = PositionKind::kLearned, config.kv_heads = 2, config.score_offset = true;
+  const ModelWeights weights = random_weights(config, 1);
+  nn::Safetensors file;
+  file.tensors = stored_tensors(weights);
+  CHECK(named(file.tensors, "psm.position_embedding").shape == std::vector<int64_t>{9, 16});
+  CHECK(named(file.tensors, "psm.layers.1.wk").shape == std::vector<int64_t>{8, 16});
+  CHECK(named(file.tensors, "psm.layers.1.score_offset").shape == std::vector<int64_t>{4});
+  CHECK(taken(file, config) == weights);
+}
+
+TEST_CASE("one line tells which tensors are missing and which are unknown") {
+  const ModelWeights weights = random_weights(small_family("gpt-neox"), 3);
+  nn::Safetensors file;
+  file.tensors = stored_tensors(weights);
+  file.tensors[0].name = "gpt_neox.embed.weight";
+  file.tensors.pop_back();
+  file.skipped.push_back({"mask", "BOOL", {2}});
+  CHECK_THROWS_WITH_AS(
+      taken(file, weights.config),
+      "here: the tensors are not those of a gpt-neox model with this configuration: 2 missing "
+      "(gpt_neox.embed_in.weight, gpt_neox.layers.1.attention.query_key_value.bias), 2 unknown "
+      "(gpt_neox.embed.weight, mask of type BOOL); give the configuration that belongs to the file",
+      Error);
+  file.tensors = stored_tensors(random_weights(small_family("llama"), 3));
+  CHECK_REFUSED(taken(file, weights.config), "28 missing (embed_out.weight, ");
+}
+
+TEST_CASE("a wrong shape is refused, and more layers than tensors before any is made") {
+  const ModelWeights weights = random_weights(small_family("roberta"), 3);
+  nn::Safetensors file;
+  file.tensors = stored_tensors(weights);
+  std::swap(file.tensors[0].shape[0], file.tensors[0].shape[1]);
+  CHECK_REFUSED(taken(file, weights.config), "has shape [16, 11] where the model needs [11, 16]");
+  ModelConfig config = weights.config;
+  config.layers = 1 << 20;
+  CHECK_REFUSED(taken(file, config), "which does not fit 1048576 layers");
 }
 
 }  // namespace

@@ -404,7 +404,7 @@ HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const s
     describe(read, known, config);
     static const Keywords harmless = words_of(kHarmless);
     read.finish({&known.fixed, &kFixed}, {&known.harmless, &harmless});
-    model.validate();
+    prefixed(what, [&] { model.validate(); });
     return config;
   }
   throw Error(message(what, ": model_type is ", type, "; of ", joined(known_families(), ", ", &Known::type),

@@ -1,7 +1,6 @@
 #include "attention/files/llama2c.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -11,8 +10,6 @@
 
 namespace psm::attention {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "numbers are read as they lie in memory");
 
 constexpr uint64_t kMaxBytes = uint64_t{1} << 36;
 
@@ -42,7 +39,7 @@ ModelConfig config_of(const Header& header, const std::string& path) {
     refuse(path, message("its header says vocab_size = ", header.vocab_size));
   config.vocab = size(std::abs(header.vocab_size), "vocab_size");
   config.context = size(header.seq_len, "seq_len");
-  config.validate();
+  prefixed(path, [&] { config.validate(); });
   if (config.head_dim() % 2 != 0)
     refuse(path, message("heads of ", config.head_dim(), " dimensions have no pairs"));
   return config;

@@ -76,7 +76,7 @@ TEST_CASE("a header that lies is refused before memory is taken") {
   };
   refused(0, 0, "dim = 0");
   refused(0, 1 << 30, "dim = 1073741824");
-  refused(0, 18, "not a multiple of heads");
+  refused(0, 18, "model.bin: model configuration: width 18 is not a multiple of heads");
   refused(0, 24, "its header asks for");
   refused(0, 12, "have no pairs");
   refused(1, -1, "hidden_dim = -1");

@@ -42,7 +42,7 @@ struct ClearRows {
   }
   double times(double number, double c) { return number * c; }
   Value power(Value x, int p) {  // even, with the multiplications of the encrypted form
-    for (double& entry : x) entry = nn::integer_power(entry * entry, p / 2);
+    nn::row_kernels<double>().powers(x.data(), 1, p, x.size(), x.data());
     return x;
   }
   Value over_length(Value x) {
@@ -107,8 +107,8 @@ void PolynomialRow::evaluate(std::span<double> row) const {
 PolynomialRow power_softmax_polynomial(const ModelConfig& config, approx::Interval denominators,
                                        double relative_error, DivisionForm division) {
   if (config.form != PowerForm::kLengthAgnostic)
-    throw Error(message("a model with attention ", name_of(config.attention), ", form ", name_of(config.form),
-                        " is no polynomial; train its last stage as power-softmax, length-agnostic"));
+    throw Error(message("a model with attention power_softmax, form ", name_of(config.form),
+                        " is no polynomial; take final.safetensors of //cmd:train"));
   const approx::Approximation inverse = division == DivisionForm::kRelaxed
                                             ? approx::design_inverse(denominators, relative_error)
                                             : approx::goldschmidt_inverse(denominators, kPaperIterations);

@@ -124,7 +124,8 @@ struct PolynomialRow {
   approx::ErrorKind error_kind = approx::ErrorKind::kRelative;  // absolute for scaled ReLU
 
   void evaluate(std::span<double> row) const;  // scores to weights, in place
-  // The factor of scores |x_j| <= score_bound in slots. Throws psm::Error if such scores leave the row's intervals.
+  // The factor of scores |x_j| <= score_bound in slots. Throws psm::Error if such scores leave the interval of the
+  // function that reads them. PowerSoftmax has no such function, because it reads powers.
   double input_scale(double score_bound) const;
 };
 

@@ -76,18 +76,18 @@ std::vector<RangeUse> count_range_leaves(const PolynomialModel& model, const Exa
     RangeUse& use = uses[found->second];
     for (double value : values) add(use, {value, value}, 1, !use.interval.contains(value));
   };
-  batched(model).run(examples, {.keep_scores = true, .progress = "counting values outside the intervals"},
-                     [&](const BatchedPart& part) {
-                       std::vector<RangeUse> uses = functions.uses;
-                       for (size_t i = 0; i < part.examples.size(); ++i)
-                         observe(model.weights.config, part, i,
-                                 [&](Site site, int layer, int, std::span<const double> values) {
-                                   see(uses, site, layer, values);
-                                 });
-                       const std::lock_guard lock(mutex);
-                       for (size_t u = 0; u < uses.size(); ++u)
-                         add(all[u], uses[u].seen, uses[u].values, uses[u].outside);
-                     });
+  batched(model).run(
+      examples, {.keep_scores = true, .logits = false, .progress = "counting values outside the intervals"},
+      [&](const BatchedPart& part) {
+        std::vector<RangeUse> uses = functions.uses;
+        for (size_t i = 0; i < part.examples.size(); ++i)
+          observe(model.weights.config, part, i,
+                  [&](Site site, int layer, int, std::span<const double> values) {
+                    see(uses, site, layer, values);
+                  });
+        const std::lock_guard lock(mutex);
+        for (size_t u = 0; u < uses.size(); ++u) add(all[u], uses[u].seen, uses[u].values, uses[u].outside);
+      });
   return all;
 }
 

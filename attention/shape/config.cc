@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <initializer_list>
 #include <utility>
 
@@ -47,6 +48,9 @@ void ModelConfig::validate() const {
   require(!patches || context >= 2,
           message("a context of ", context, " has no room for a patch and the class token"),
           "give 1 more than the patches");
+  require(int64_t{context} * patch_inputs <= int64_t{1} << 30,  // they are counted in ints
+          message("images of ", context - 1, " patches of ", patch_inputs, " numbers"),
+          "at most 2^30 numbers are possible");
   require(classes == 0 || !causal, "a causal classifier would see nothing but its first token",
           "make it bidirectional");
   require(!pooler || classes > 0, "a pooler without classes", "give the classes or leave the pooler out");

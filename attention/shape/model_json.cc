@@ -145,12 +145,10 @@ std::string config_to_json(const ModelConfig& config) { return to_json(config).d
 ModelConfig config_from_json(const std::string& text, const std::string& what) {
   const Json json = parse_json(text, what);
   ModelConfig config;
-  try {
+  prefixed(what, [&] {
     from_json(json, "model configuration", config);
     config.validate();
-  } catch (const Error& error) {
-    throw Error(message(what, ": ", error.what()));
-  }
+  });
   return config;
 }
 
@@ -168,14 +166,6 @@ Json options_to_json(const PolynomialOptions& options) { return to_json(options)
 PolynomialOptions options_from_json(const Json& json) {
   PolynomialOptions options;
   from_json(json, "options of the polynomials", options);
-  if (const Json* by_client = json.find("client_norm"); by_client && !by_client->truth("client_norm"))
-    throw Error(
-        "options of the polynomials: client_norm is false, but clients compute the first norm; polynomialise "
-        "again");
-  const std::string division(name_of(options.division));
-  if (const Json* root = json.find("inverse_sqrt"); root && root->string("inverse_sqrt") != division)
-    throw Error(message("options of the polynomials: inverse_sqrt is ", root->string("inverse_sqrt"),
-                        " and division ", division, ", but 1/sqrt goes as 1/x does; polynomialise again"));
   return options;
 }
 

@@ -5,6 +5,7 @@
 // range that the architecture does not have is 0.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "approx/interval.h"
@@ -36,13 +37,15 @@ struct Ranges {
   bool operator==(const Ranges&) const = default;
 };
 
-// Throws psm::Error if the ranges are not of a model of this shape.
+// Throws psm::Error if the ranges are not of a model of this shape, or if no feature of it ever differs from zero.
 inline void check_shape(const Ranges& ranges, const ModelConfig& config) {
   if (ranges.layers.size() != static_cast<size_t>(config.layers) ||
       ranges.residual.size() != static_cast<size_t>(config.width))
     throw Error(message("ranges of ", ranges.layers.size(), " layers and width ", ranges.residual.size(),
                         " for a model of ", config.layers, " layers and width ", config.width,
                         "; measure them again"));
+  if (!(*std::ranges::max_element(ranges.residual) > 0))
+    throw Error("ranges of a model whose features are all zero; measure them again");
 }
 
 }  // namespace psm::attention

@@ -65,7 +65,7 @@ using LayerReader = std::function<LayerWeights(int layer)>;
 void set_context(ModelWeights& weights, int tokens, bool may_grow);
 
 // Makes the answer of a post-norm classifier a text's embedding (config.h): mean_pooling with C = I / sqrt(d). Throws
-// psm::Error on other models.
+// psm::Error unless the blocks are post-norm.
 void embed_sentences(ModelWeights& weights);
 bool embeds_sentences(const ModelWeights& weights);  // whether it was made so
 

@@ -17,10 +17,10 @@ constexpr size_t kFloats = size_t{1} << 25;  // of a part's tensors, at most
 constexpr size_t kPositions = 1024;          // more make no product faster
 
 // Floats that a forward pass keeps for each position, roughly.
-size_t floats_of_position(const ModelConfig& config, size_t length) {
+size_t floats_of_position(const ModelConfig& config, size_t length, bool logits) {
   const size_t block = size_t{10} * config.width + size_t{3} * config.key_width() + size_t{4} * config.ffn +
                        config.heads * length;
-  return config.layers * block + size_t{3} * config.width + config.vocab;
+  return config.layers * block + size_t{3} * config.width + (logits ? config.vocab : 0);
 }
 
 // Orders the examples, the longest first, so that a part is hardly filled up.
@@ -53,7 +53,8 @@ void BatchedModel::run(const Examples& examples, const BatchedOptions& options,
   std::vector<std::span<const size_t>> parts;
   for (size_t first = 0; first < order.size();) {
     const auto length = static_cast<size_t>(examples.length(config(), order[first]));
-    const size_t positions = std::min(kPositions, kFloats / floats_of_position(config(), length));
+    const size_t positions =
+        std::min(kPositions, kFloats / floats_of_position(config(), length, options.logits));
     const size_t count = std::min(std::max<size_t>(1, positions / length), order.size() - first);
     parts.push_back(std::span(order).subspan(first, count));
     first += count;
@@ -64,7 +65,7 @@ void BatchedModel::run(const Examples& examples, const BatchedOptions& options,
   const auto run_part = [&](size_t p, Workspace& work) {
     const std::span<const size_t> part = parts[p];
     const int length = examples.length(config(), part.front());
-    std::vector<int> tokens, lengths;
+    std::vector<int> tokens, lengths, rows;
     std::vector<float> patches;
     const size_t inputs = config().patch_inputs;
     for (size_t i = 0; i < part.size(); ++i) {
@@ -78,11 +79,18 @@ void BatchedModel::run(const Examples& examples, const BatchedOptions& options,
         tokens.insert(tokens.end(), text.begin(), text.end());
         tokens.resize((i + 1) * length);
       }
+      for (size_t t = 0; options.has_logits && t < static_cast<size_t>(lengths[i]); ++t)
+        if (options.has_logits(part[i], t)) rows.push_back(static_cast<int>(i * length + t));
     }
     work.tape.restart();
     work.out.keep_scores = options.keep_scores;
-    ModelInput input{
-        .length = length, .tokens = tokens, .lengths = lengths, .patches = patches, .layer = options.layer};
+    ModelInput input{.length = length,
+                     .tokens = tokens,
+                     .lengths = lengths,
+                     .patches = patches,
+                     .rows = rows,
+                     .logits = options.logits && !(options.has_logits && rows.empty()),
+                     .layer = options.layer};
     if (options.states) input.state = (*options.states)[p];
     model_.forward(work.tape, input, work.out);
     visit({part, length, lengths, work.out});

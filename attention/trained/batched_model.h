@@ -32,7 +32,11 @@ struct PartOf {
 using BatchedPart = PartOf<float>;
 
 struct BatchedOptions {
-  bool keep_scores = false;   // ForwardTensors::scores
+  bool keep_scores = false;  // ForwardTensors::scores
+  bool logits = true;        // if not, a language model's are not computed
+  // Which tokens of an example get a row of a language model's logits; empty: all. The rows stand in the order of the
+  // part's examples and their tokens.
+  std::function<bool(size_t example, size_t token)> has_logits = {};
   std::string progress = {};  // what a progress bar says; empty: none
   // If not -1: this layer alone. `states` has x of each part: what the run of the layer before left there.
   int layer = -1;

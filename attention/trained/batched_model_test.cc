@@ -9,7 +9,6 @@
 #include "attention/testing/small_models.h"
 #include "attention/trained/measure.h"
 #include "ckks/base/testing/check.h"
-#include "ckks/base/testing/threads.h"
 
 namespace psm::attention {
 namespace {
@@ -98,6 +97,24 @@ TEST_CASE("neither the number of threads nor what else is run changes a bit") {
   Examples last;
   last.texts.push_back(data.texts.back());
   CHECK(run(last)[0] == all.back());
+  // Every third token's row alone.
+  std::vector<std::vector<double>> some(data.texts.size()), expected(data.texts.size());
+  const auto chosen = [](size_t example, size_t token) { return (example + token) % 3 == 0; };
+  model.run(data.examples(), {.has_logits = chosen}, [&](const BatchedPart& part) {
+    const float* next = part.out.logits.value;
+    for (const size_t example : part.examples)
+      for (size_t t = 0; t < data.texts[example].size(); ++t)
+        if (chosen(example, t))
+          some[example].insert(some[example].end(), next, next + weights.config.vocab),
+              next += weights.config.vocab;
+  });
+  for (size_t i = 0; i < all.size(); ++i)
+    for (size_t t = 0; t < data.texts[i].size(); ++t)
+      if (chosen(i, t)) {
+        const auto row = all[i].begin() + static_cast<std::ptrdiff_t>(t) * weights.config.vocab;
+        expected[i].insert(expected[i].end(), row, row + weights.config.vocab);
+      }
+  CHECK(some == expected);
 }
 
 TEST_CASE("one example that the model cannot read is an error") {

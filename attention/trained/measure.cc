@@ -110,7 +110,8 @@ constexpr const char* kProgress = "measuring ranges";
 }  // namespace
 
 Ranges measure_ranges(const ModelWeights& weights, const Examples& examples) {
-  return ranges_of(weights.config, measured(weights, examples, {.keep_scores = true, .progress = kProgress}));
+  return ranges_of(weights.config, measured(weights, examples,
+                                            {.keep_scores = true, .logits = false, .progress = kProgress}));
 }
 
 Ranges measure_ranges(ModelWeights& weights, const LayerReader& read, const Examples& examples) {
@@ -119,7 +120,8 @@ Ranges measure_ranges(ModelWeights& weights, const LayerReader& read, const Exam
   Progress progress(kProgress, weights.config.layers);
   for (int n = 0; n < weights.config.layers; ++n) {
     LayerWeights norms = std::exchange(weights.layers[n], read(n));
-    all.join(measured(weights, examples, {.keep_scores = true, .layer = n, .states = &states}));
+    all.join(
+        measured(weights, examples, {.keep_scores = true, .logits = false, .layer = n, .states = &states}));
     weights.layers[n] = std::move(norms);  // a copy would leave the memory in place
     progress.advance();
   }

@@ -195,6 +195,7 @@ nn::Tensor<Scalar> Model<Scalar>::head(nn::Tape<Scalar>& tape, nn::Tensor<Scalar
     }
     x = norm_at(Site::kVariance, config.layers, tape, x, gamma, final_beta);
   }
+  if (config.classes == 0 && !input.logits) return {};
   if (config.classes == 0) return nn::linear(tape, x, unembedding, nn::Tensor<Scalar>{});
   if (config.pooler) {
     out.pooler_inputs = nn::linear(tape, x, pooler_weight, pooler_bias);

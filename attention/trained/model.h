@@ -40,6 +40,7 @@ struct ModelInput {
   std::span<const float> patches = {};  // sequences * (length - 1) * patch_inputs
   // The tokens that get a row of a language model's logits, by their place in `tokens`; empty: all.
   std::span<const int> rows = {};
+  bool logits = true;  // if not, a language model's are not computed
   // If not -1: this layer alone. `state` is x entering it, a row for each token; layer 0 reads the embedding. Logits
   // come after the last layer. The results' lists have empty tensors for the layers before.
   int layer = -1;

@@ -194,20 +194,6 @@ TEST_CASE("the gradients of a whole model are the differences of its loss, in ev
   for (const ModelConfig& config : {masked, gpt2}) check_both_precisions(config, scored_alone);
 }
 
-TEST_CASE("flatten and unflatten are inverse and the slices cover the array in order") {
-  const ModelConfig config = small(AttentionKind::kPowerSoftmax, PowerForm::kStable);
-  const ModelWeights weights = random_weights(config, 4);
-  const std::vector<float> values = flatten(weights);
-  CHECK(flatten(unflatten(config, values)) == values);
-  CHECK(unflatten(config, values).layers[1].w_down == weights.layers[1].w_down);
-  size_t expected = 0;
-  for (const ParameterSlice& slice : parameter_slices(config)) {
-    CHECK(slice.begin == expected);
-    expected += slice.size();
-  }
-  CHECK(expected == values.size());
-}
-
 TEST_CASE(
     "between begin_gradients and end_gradients what lay there does not count, and what nothing adds to is "
     "zero") {

@@ -1,6 +1,5 @@
 #include "attention/trained/power_softmax.h"
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
@@ -121,28 +120,6 @@ TEST_CASE("the gradient of every variant agrees with finite differences") {
         CHECK(grad[j] == doctest::Approx(numeric).epsilon(1e-5));
       }
     }
-}
-
-TEST_CASE("in single precision weights and gradients are those of double precision, rounded") {
-  for (const ModelConfig& config : every_variant()) {
-    CAPTURE(name_of(config.attention));
-    CAPTURE(name_of(config.form));
-    CAPTURE(config.power);
-    constexpr int kLength = 33;
-    const Row x = random_row(kLength, 3), g = random_row(kLength, 4), w = weigh(config, x);
-    Row grad(kLength);
-    row_weights_vjp(config, x.data(), w.data(), g.data(), kLength, grad.data());
-    const std::vector<float> xf(x.begin(), x.end()), gf(g.begin(), g.end());
-    std::vector<float> wf(kLength), gradf(kLength);
-    row_weights(config, xf.data(), kLength, wf.data());
-    row_weights_vjp(config, xf.data(), wf.data(), gf.data(), kLength, gradf.data());
-    double scale = 0;
-    for (double value : grad) scale = std::max(scale, std::abs(value));
-    for (int j = 0; j < kLength; ++j) {
-      CHECK(std::abs(wf[j] - w[j]) < 1e-5);
-      CHECK(std::abs(gradf[j] - grad[j]) < 1e-4 * scale);
-    }
-  }
 }
 
 }  // namespace

@@ -84,10 +84,11 @@ class BufferPool {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const bool secret : {false, true}) {
       Side& side = sides_[secret];
-      while (pooled_ > 0) {
-        const auto [begin, bytes] = side.touched.largest();
-        if (begin == nullptr || !give_back(begin, bytes, secret)) break;
-        side.untouched.add(side.touched.take(bytes), bytes);
+      for (size_t bytes; (bytes = side.touched.largest()) > 0;) {
+        uint8_t* const begin = side.touched.take(bytes);
+        const bool given = give_back(begin, bytes, secret);
+        (given ? side.untouched : side.touched).add(begin, bytes);
+        if (!given) break;
         pooled_ -= bytes;
       }
     }

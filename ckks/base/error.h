@@ -11,10 +11,14 @@
 #error "PowerSoftmax is C++20: compile with -std=c++20 (Bazel: build --cxxopt=-std=c++20)"
 #endif
 
+#include <bit>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
+
+static_assert(std::endian::native == std::endian::little,
+              "files and pipes have numbers as they lie in memory");
 
 namespace psm {
 
@@ -48,6 +52,16 @@ std::string message(const Parts&... parts) {
   std::string out;
   (append(out, parts), ...);
   return out;
+}
+
+// Returns what `action` returns. Its Error goes on with `what` in front.
+template <typename Action>
+auto prefixed(const std::string& what, const Action& action) {
+  try {
+    return action();
+  } catch (const Error& error) {
+    throw Error(message(what, ": ", error.what()), error.kind());
+  }
 }
 
 [[noreturn]] void check_failed(const char* condition, const char* file, int line, const std::string& values);

@@ -50,10 +50,8 @@ class FreeRanges {
     by_size_.emplace(bytes, begin);
   }
 
-  std::pair<uint8_t*, size_t> largest() const {
-    return by_size_.empty() ? std::pair<uint8_t*, size_t>{nullptr, 0}
-                            : std::pair{by_size_.rbegin()->second, by_size_.rbegin()->first};
-  }
+  // The size of the largest range; 0 of none.
+  size_t largest() const { return by_size_.empty() ? 0 : by_size_.rbegin()->first; }
 
  private:
   std::map<uint8_t*, size_t> by_address_;

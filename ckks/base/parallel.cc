@@ -72,8 +72,9 @@ class ThreadPool {
       ~Release() { busy.clear(std::memory_order_release); }
       std::atomic_flag& busy;
     } const release{busy_};
-    start_workers(threads - 1);
-    const auto count = static_cast<size_t>(threads);
+    // A thread beyond the loop's length would find nothing.
+    const auto count = std::min(static_cast<size_t>(threads), end - begin);
+    start_workers(static_cast<int>(count) - 1);
     if (count > shares_.size()) shares_ = std::vector<Share>(count);
     for (size_t t = 0; t < count; ++t) {
       shares_[t].next.store(begin + (end - begin) * t / count, std::memory_order_relaxed);

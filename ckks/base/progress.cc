@@ -6,13 +6,15 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "ckks/base/clock.h"
+
 namespace psm {
 
 Progress::Progress(std::string what, double total)
     : what_(std::move(what)),
       total_(total),
       terminal_(isatty(STDERR_FILENO) == 1),
-      start_(Clock::now()),
+      start_(seconds_now()),
       last_(start_) {}
 
 Progress::~Progress() {
@@ -37,9 +39,8 @@ void Progress::note(std::string text) {
 }
 
 void Progress::show() {
-  const auto now = Clock::now();
-  const double seconds = std::chrono::duration<double>(now - start_).count();
-  if (!terminal_ || seconds < 2 || now - last_ < std::chrono::milliseconds(100)) return;
+  const double now = seconds_now(), seconds = now - start_;
+  if (!terminal_ || seconds < 2 || now - last_ < 0.1) return;
   last_ = now;
   drawn_ = true;
   const double fraction = std::clamp(total_ > 0 ? done_ / total_ : 0.0, 0.0, 1.0);

@@ -6,7 +6,6 @@
 // Thread-safe.
 #pragma once
 
-#include <chrono>
 #include <mutex>
 #include <string>
 
@@ -27,14 +26,13 @@ class Progress {
   void note(std::string text);
 
  private:
-  using Clock = std::chrono::steady_clock;
   void show();  // with the mutex held
 
   std::mutex mutex_;
   std::string what_, note_;
   double total_, done_ = 0;
   bool terminal_, drawn_ = false;
-  Clock::time_point start_, last_;
+  double start_, last_;
 };
 
 }  // namespace psm

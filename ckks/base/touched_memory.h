@@ -27,6 +27,7 @@ class TouchedMemory {
 
  private:
   double touch() {
+    if (memory_.empty()) return 0;
     constexpr size_t kPageWords = (size_t{4} << 10) / sizeof(uint64_t);
     const double start = seconds_now();
     volatile uint64_t* const words = memory_.data();

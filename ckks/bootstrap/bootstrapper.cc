@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/bootstrap/overflow.h"
 #include "ckks/scheme/encoding/embedding.h"
 
 namespace psm::ckks {
@@ -195,6 +196,11 @@ PlacedTransform BootstrapPlan::recombination(Recombine recombine) const {
   return place(std::move(transform), context_, level, context_.scale(level), context_.scale(output_level()));
 }
 
+double BootstrapPlan::log2_rare_multiple() const {
+  return log2_multiple_beyond(EvalMod::kExactUpTo, 1 / eval_mod_.polynomial().message_ratio(),
+                              log_slots_ + 1);
+}
+
 std::vector<GaloisElement> BootstrapPlan::trace_step(int done, int most) const {
   const int count = joins_conjugation() ? repetitions() / 2 : repetitions();
   std::vector<GaloisElement> elements;
@@ -280,7 +286,7 @@ Ciphertext Bootstrapper::before_parts(const Evaluator& evaluator, const Cipherte
   Ciphertext x = evaluator.rotate(evaluator.drop_to_level(input, entry), plan_.pre_rotation());
   x = mod_raise(evaluator, apply_in_order(slots_to_coeffs_, evaluator, std::move(x)), plan_.raised_level());
   x.declare_scale(plan_.raised_scale());
-  if (plan_.kind().of_blocks()) x = rescaled(evaluator, evaluator.sum_from_ephemeral(x, plan_.raised_sum()));
+  if (plan_.kind().of_blocks()) x = rescaled(evaluator, evaluator.sum_galois(x, plan_.raised_sum(), true));
   const std::span<const EncodedTransform> up = coeffs_to_slots_;
   x = apply_in_order(up.first(up.size() - 1), evaluator, std::move(x));
   for (const auto& elements : plan_.trace()) x = evaluator.sum_galois(x, elements);

@@ -15,7 +15,8 @@
 // Re(w) / (K' q_0) is EvalMod's argument (stages.h).
 //
 // Message range: |re|, |im| <= 1 in every slot; beyond it the error grows like the cube.
-// Error: the sine's 2^-19.3 at most, plus rounding noise (RESULTS.md has measurements). It is absolute.
+// Error: the sine's 2^-21.3 at most (2^-19.3 under a dense secret), plus rounding noise (RESULTS.md has measurements).
+// It is absolute.
 //
 // Few values (bootstrap_kind.h): n complex numbers, n a power of two from 4 to N/4, repeated with period n
 // over the N/2 slots; or 2n real ones in blocks. One EvalMod and shorter transforms take about half of the
@@ -77,7 +78,9 @@ class BootstrapPlan {
   Level raised_level() const {
     return coeffs_to_slots_.front().level + (kind_.of_blocks() ? 1 : 0);  // the rescaling
   }
-  double log2_rare_multiple() const { return eval_mod_.log2_rare_multiple(log_slots_ + 1); }
+  // log2 of the probability that a bootstrap meets a multiple of q_0 beyond EvalMod::kExactUpTo, at most (overflow.h).
+  // It is removed like any other, but less exactly.
+  double log2_rare_multiple() const;
 
   KeyRequest key_request() const;
   size_t key_bytes() const { return key_request().bytes(context_.chain()); }

@@ -74,13 +74,8 @@ void check_precision(const BootstrapKind& kind) {
   const Precision least = least_precision(BootstrapPlan(context),
                                           kind.of_blocks() ? kind.blocks() : kind.period, context.slots());
   CHECK(party.keys.bytes() == party.bootstrapper.plan().key_bytes());
-  const auto repeated = [&](std::vector<Complex> z) {
-    for (size_t s = 0; s < z.size(); ++s)
-      z[s] = kind.of_blocks() ? z[s / kind.block * kind.block].real() : z[s];
-    return z;
-  };
   for (const auto& z :
-       {repeated(random_slots(1, kind.period)), repeated(std::vector<Complex>(kind.period, Complex(1, 1)))}) {
+       {values_of(kind, 1), std::vector<Complex>(kind.period, Complex(1, kind.of_blocks() ? 0 : 1))}) {
     party.check(party.bootstrapped(z), z, least);
   }
 }

@@ -10,6 +10,7 @@ namespace psm::ckks {
 namespace {
 
 using Fixture = TestBootstrap;
+using Recombine = BootstrapPlan::Recombine;
 
 // Made once.
 Fixture& fixture() {
@@ -24,25 +25,88 @@ const Precision& least() {
   return instance;
 }
 
-TEST_CASE("bootstrapping brings uniform complex slots from the entry level back to the compute level") {
-  Fixture& f = fixture();
-  const std::vector<Complex> z = f.random_slots(1);
-  const Ciphertext out = f.bootstrapped(z);
-  CHECK(out.level() == f.context.compute_level());
-  CHECK(out.scale() == f.context.scale(f.context.compute_level()));
-  f.check(out, z, least());
+// The bits asked for of a sparse bootstrap and of one of blocks, less than chance leaves (the first case).
+constexpr Precision kLeastSparse{19, 18};
+
+// Zero and the ends of the range.
+const Complex kConstants[] = {0, {1, 1}, {-1, 0.5}, {0.3, -0.7}};
+
+TEST_CASE("chance leaves all slots as many bits, and four values more than are asked for below") {
   CHECK(least().mean > 21);
   CHECK(least().worst > 19.4);
+  const Precision four = least_precision(fixture().bootstrapper.plan(), 4, fixture().context.slots());
+  CHECK(four.mean > kLeastSparse.mean);
+  CHECK(four.worst > kLeastSparse.worst);
 }
 
-TEST_CASE("constant vectors keep their precision, zero and the ends of the range included") {
+TEST_CASE(
+    "uniform complex slots and constants come back from the entry level to the compute level with their "
+    "precision") {
   Fixture& f = fixture();
-  for (const Complex value : {Complex(0), Complex(1, 1), Complex(-1, 0.5), Complex(0.3, -0.7)}) {
-    CAPTURE(value.real());
-    CAPTURE(value.imag());
-    const std::vector<Complex> z(f.context.slots(), value);
-    f.check(f.bootstrapped(z), z, least());
+  std::vector<std::vector<Complex>> vectors{f.random_slots(1)};
+  for (const Complex value : kConstants) vectors.emplace_back(f.context.slots(), value);
+  for (const std::vector<Complex>& z : vectors) {
+    CAPTURE(z[0].real());
+    CAPTURE(z[0].imag());
+    const Ciphertext out = f.bootstrapped(z);
+    CHECK(out.level() == f.context.compute_level());
+    CHECK(out.scale() == f.context.scale(f.context.compute_level()));
+    f.check(out, z, least());
   }
+}
+
+TEST_CASE(
+    "n uniform complex values come back in every repetition, for n from 4 to N/4, and real ones in their "
+    "blocks, a level higher") {
+  for (const BootstrapKind kind :
+       {BootstrapKind{4}, {16}, {32}, {256}, {16, 2}, {64, 8}, {256, 32}, {128, 8}, {512, 64}, {512, 8}}) {
+    CAPTURE(kind.text());
+    TestBootstrap m(insecure_bootstrappable(10), kind);
+    const BootstrapPlan& plan = m.bootstrapper.plan();
+    const std::vector<Complex> z = values_of(kind, 1);
+    const Ciphertext out = m.bootstrapped(z);
+    CHECK(out.level() == plan.output_level());
+    CHECK(out.scale() == m.context.scale(out.level()));
+    m.check(out, z, kLeastSparse);
+    if (!kind.of_blocks()) continue;
+    CHECK(plan.entry_level() == 1);
+    CHECK(plan.output_level() == m.context.compute_level());
+    // Again, from the level where the first ended.
+    CHECK(m.precision_of(m.bootstrapper.apply(*m.evaluator, out), z).mean > 18.5);
+  }
+}
+
+TEST_CASE("two real vectors come back apart, and of real slots the real part alone") {
+  TestBootstrap m(insecure_bootstrappable(10), {32});
+  const std::vector<Complex> z = m.random_slots(5, 32);
+  std::vector<Complex> re, im;
+  for (const Complex& value : z) re.push_back(value.real()), im.push_back(value.imag());
+  const Ciphertext in = m.encrypt(z, m.bootstrapper.plan().entry_level());
+  const std::vector<Ciphertext> parts = m.bootstrapper.apply(*m.evaluator, in, Recombine::kParts),
+                                real = m.bootstrapper.apply(*m.evaluator, in, Recombine::kReal);
+  for (const Ciphertext* out : {&parts[0], &parts[1], &real[0]}) {
+    CHECK(out->level() == m.bootstrapper.plan().output_level());
+    CHECK(out->scale() == m.context.scale(out->level()));
+    m.check(*out, out == &parts[1] ? im : re, kLeastSparse);
+  }
+}
+
+TEST_CASE(
+    "constants come back from a sparse bootstrap and from one of blocks, the ends of the range included") {
+  TestBootstrap sparse(insecure_bootstrappable(11), {64}), blocks(insecure_bootstrappable(10), {64, 8});
+  for (const Complex value : kConstants) {
+    const std::vector<Complex> z(64, value), re(64, value.real());
+    sparse.check(sparse.bootstrapped(z), z, kLeastSparse);
+    blocks.check(blocks.bootstrapped(re), re, kLeastSparse);
+  }
+}
+
+TEST_CASE("of slots without the period their mean over the repetitions comes out") {
+  TestBootstrap m(insecure_bootstrappable(10), {32});
+  const std::vector<Complex> z = m.random_slots(3);
+  std::vector<Complex> mean(32);
+  for (size_t j = 0; j < z.size(); ++j) mean[j % 32] += z[j] * 32.0 / static_cast<double>(z.size());
+  CHECK(m.precision_of(m.bootstrapped(z), mean).mean > 18);
 }
 
 TEST_CASE(
@@ -103,13 +167,38 @@ TEST_CASE("shapes that no bootstrap fits are refused: parameters may come from a
   }
 }
 
+TEST_CASE("sparse bootstraps of impossible sizes and levels are refused") {
+  const Context context(insecure_bootstrappable(10));
+  for (const size_t slots : {1, 2, 3, 48, 512}) CHECK_THROWS_AS(BootstrapPlan(context, {slots}), Error);
+  for (const BootstrapKind kind : {BootstrapKind{0, 8}, {64, 16}, {256, 2}, {96, 12}, {1024, 16}})
+    CHECK_THROWS_AS(BootstrapPlan(context, kind), Error);
+  CHECK_THROWS_AS(BootstrapPlan(Context(insecure_leveled(10, 4)), {16}), Error);
+}
+
 TEST_CASE(
-    "the plan of the default parameters is known without keys: few keys, no overflow, thirteen levels") {
+    "the plans of the default parameters are known without keys: few keys, so many levels, no overflow") {
   const Context context(secure_n16());
-  const BootstrapPlan plan(context);
-  CHECK(plan.output_level() - plan.entry_level() == 13);
-  CHECK(plan.log2_rare_multiple() == doctest::Approx(-22.04).epsilon(1e-3));
-  CHECK(plan.key_bytes() < size_t{6} << 30);
+  BootstrapPlans plans;
+  const struct {
+    BootstrapKind kind;
+    int levels;
+  } rows[] = {{{}, 13},       {{1 << 14}, 12}, {{1 << 10}, 12}, {{1 << 9}, 12},
+              {{1 << 8}, 13}, {{1 << 4}, 13},  {{256, 32}, 14}};
+  for (const auto& [kind, levels] : rows) {
+    CAPTURE(kind.text());
+    const BootstrapPlan& plan = plans.try_emplace(kind, context, kind).first->second;
+    CHECK(plan.output_level() - plan.entry_level() == levels);
+    CHECK(plan.key_bytes() < size_t{6} << 30);
+  }
+  CHECK(plans.at({}).log2_rare_multiple() == doctest::Approx(-22.04).epsilon(1e-3));
+  const BootstrapPlan& sparse = plans.at({1 << 10});
+  CHECK(sparse.log2_rare_multiple() == doctest::Approx(-22.04 - 5).epsilon(1e-3));  // 2^11 of 2^16
+  CHECK(sparse.entry_level() == 2);
+  CHECK(sparse.raised_level() == context.max_level() - 1);
+  const BootstrapPlan& blocks = plans.at({256, 32});
+  CHECK(blocks.slots() == 4);
+  CHECK(blocks.raised_level() == plans.at({256}).raised_level());
+  CHECK(blocks.pre_rotation() == 0);
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ void check_law(const std::array<long, 2 * kLargest + 1>& counts, double offset) 
   const long draws = std::accumulate(counts.begin(), counts.end(), 0L);
   for (int i = -kLargest; i <= kLargest; ++i) {
     CAPTURE(i);
-    CHECK(
-        successes(draws, multiple_probability(i + offset)).holds(static_cast<double>(counts[i + kLargest])));
+    CHECK(successes(draws, multiple_probability(i + offset), counts.size())
+              .holds(static_cast<double>(counts[i + kLargest])));
   }
 }
 

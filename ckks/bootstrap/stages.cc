@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "ckks/base/error.h"
-#include "ckks/bootstrap/overflow.h"
 
 namespace psm::ckks {
 namespace {
@@ -117,10 +116,6 @@ void EvalModStage::request_keys(KeyRequest& request) const {
   for (int k = EvalMod::kDoubleAngles; k > 0; --k) {
     request.need_relinearisation(context_.compute_level() + k);
   }
-}
-
-double EvalModStage::log2_rare_multiple(int log_coefficients) const {
-  return log2_multiple_beyond(EvalMod::kExactUpTo, 1 / eval_mod_.message_ratio(), log_coefficients);
 }
 
 Ciphertext EvalModStage::apply(const Evaluator& evaluator, Ciphertext x) const {

@@ -63,9 +63,6 @@ class EvalModStage {
     return Scale(2 * eval_mod_.half_width() * static_cast<double>(context_.q(0)));
   }
   Scale input_scale() const { return series_.nodes[0].scale; }
-  // log2 of the probability that a bootstrap of 2^log_coefficients coefficients meets a multiple of q_0 beyond
-  // EvalMod::kExactUpTo, at most (overflow.h). It is removed like any other, but less exactly.
-  double log2_rare_multiple(int log_coefficients) const;
 
   Ciphertext apply(const Evaluator& evaluator, Ciphertext x) const;
 

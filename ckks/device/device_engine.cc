@@ -202,6 +202,7 @@ void DeviceEngine::with_constant(Arithmetic arithmetic, std::span<RnsPoly> out, 
 
 void DeviceEngine::with_plain(Arithmetic arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a,
                               const Plaintext& b) const {
+  PSM_CHECK(b.memory() == &device_, "a plaintext that is not in the device's memory");
   auto program = with_numbers<PlainProduct>(arithmetic, out, a);
   program.log_run = std::countr_zero(static_cast<unsigned>(b.run_length()));
   program.b = b.limb(0);

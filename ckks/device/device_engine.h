@@ -1,7 +1,7 @@
 // DeviceEngine: the engine (ckks/engine/engine.h) of a device, by block programs.
 //
-// Operands and results, keys and plaintexts are in the device's memory (Engine::memory). An operation takes
-// at most eight launches for each polynomial that it switches; RESULTS.md counts those of a rotation.
+// Operands and results, keys and plaintexts are in the device's memory (Engine::memory). While digits have at most
+// kMaxNttTasks limbs to transform, a rotation takes eight launches (RESULTS.md), and a giant step at most ten.
 //
 // Rings of 2^10 to 2^16 coefficients, at most 64 primes and 15 digits, and changes of basis from at most 15 primes; the
 // constructor throws Error for others.
@@ -49,8 +49,7 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   void multiply_sums(std::span<const Sum> sums) const override;
   Pair raise(const std::array<RnsPoly, 2>& a, Level level) const override;
   Pair divide(const std::array<RnsPoly, 2>& x, Basis to) const override;
-  Digits decompose(const RnsPoly& c, int p_count) const override { return digits_of(c, p_count, false); }
-  Digits raised_digit(const RnsPoly& c, int p_count) const override { return digits_of(c, p_count, true); }
+  Digits decompose(const RnsPoly& c, int p_count, bool raised) const override;
   using Engine::switch_key;
   Pair switch_key(const Digits& digits, const KeySwitchKey& key, const SwitchOptions& options) const override;
   Pair giant_step(const Pair& x, const GaloisStep& step, const Pair* y) const override;
@@ -91,7 +90,6 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   Program with_numbers(Arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a) const;
   void accumulate_terms(std::span<RnsPoly> out, std::span<const Term> terms, bool accumulate) const;
 
-  Digits digits_of(const RnsPoly& c, int p_count, bool raised) const;
   // Digits and the key that they meet: with f and what is added, what is divided or rotated (key_operands.h).
   struct KeyedSource {
     const Digits* digits = nullptr;  // none for P times a ciphertext

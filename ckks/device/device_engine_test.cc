@@ -110,7 +110,7 @@ class Comparison {
     const KeySwitchKey key_there = key.in(&device_);
     const auto results = [&](const Engine& engine, const std::vector<Ciphertext>& x, const KeySwitchKey& k) {
       std::vector<Engine::Pair> out;
-      const Hoisted hoisted{&x[0], engine.decompose(x[0].c[1], k.p_count)};
+      const Hoisted hoisted{&x[0], engine.decompose(x[0].c[1], k.p_count, false)};
       const SwitchOptions plain, turned{.addend0 = &x[0].c[0], .automorphism = g},
           rescaled{.addend0 = &x[1].c[0], .addend1 = &x[1].c[1], .rescale = true};
       out.push_back(engine.switch_key(x[0].c[1], k, plain));
@@ -245,11 +245,9 @@ TEST_CASE("plaintexts of every period are the host's, and their coefficients go 
   Device& device = *owned;
   const DeviceEngine engine(context, device);
   const Encoder here(context), there(context, &engine);
-  TrainingRandom random(8);
   for (int log_period = 0; log_period < context.log_n(); ++log_period) {
     CAPTURE(log_period);
-    std::vector<Complex> values(size_t{1} << log_period);
-    for (Complex& value : values) value = {random.uniform(-1, 1), random.uniform(-1, 1)};
+    const std::vector<Complex> values = random_slots(8 + log_period, size_t{1} << log_period);
     const Scale scale(log_period % 2 == 0 ? 0x1p40 : 0x1p66);  // coefficients below 2^62, and above
     const Plaintext expected = here.encode(values, context.max_level(), scale, true);
     device.take_log();

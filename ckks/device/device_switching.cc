@@ -74,7 +74,7 @@ void DeviceEngine::divide_by(Basis from, std::span<RnsPoly> out, const Division&
 
 // ---- digits and keys -------------------------------------------------------------------------------------
 
-Digits DeviceEngine::digits_of(const RnsPoly& c, int p_count, bool raised) const {
+Digits DeviceEngine::decompose(const RnsPoly& c, int p_count, bool raised) const {
   const size_t n = ring().n();
   const Level level = level_of(c.basis());
   Digits digits = room_for_digits(context(), c, p_count, raised);
@@ -146,7 +146,10 @@ KeySource DeviceEngine::add_source(Program& program, Basis basis, const KeyedSou
   source.digits = static_cast<uint16_t>(digits.count);
   source.special = static_cast<uint32_t>(static_cast<size_t>(layout.limb(key.level + 1) - layout.limb(0)) /
                                          (sizeof(uint64_t) * KeyLayout::kUnit));
-  const auto words = [](const PackedPoly& poly) { return reinterpret_cast<const uint64_t*>(poly.limb(0)); };
+  const auto words = [&](const PackedPoly& poly) {
+    PSM_CHECK(poly.memory() == &device_, "a key that is not in the device's memory");
+    return reinterpret_cast<const uint64_t*>(poly.limb(0));
+  };
   for (int d = 0; d < digits.count; ++d)
     program.digit[first + d] = {digits.extensions[d].data(), words(key.digits[d].b), words(key.digits[d].a)};
   for (const int j : limbs) {
@@ -181,7 +184,7 @@ Engine::Pair DeviceEngine::giant_step(const Pair& x, const GaloisStep& step, con
     divided = {ring(), {basis.q, 0}, Form::kNtt, &device_};
     divide_by(basis, {&divided, 1}, {.x = {&x[1], 1}});
   }
-  const Digits digits = decompose(is_extended ? divided : x[1], basis.p);
+  const Digits digits = decompose(is_extended ? divided : x[1], basis.p, false);
   Pair out = make_pair(basis);
   const double* const factor = p_products(basis.p);
   const Rotation rotation{{&digits, step.key, {&x[0], nullptr}}, step.element, {here(out[0]), here(out[1])}};
@@ -272,6 +275,7 @@ void DeviceEngine::multiply_tile(const WeightTile& tile, const WeightBlock& bloc
                                  const Buffer& switched, std::vector<Pair>& sums) const {
   const size_t n = ring().n();
   PSM_CHECK(tile.sources.size() <= kMaxMatrixColumns, tile.sources.size());
+  PSM_CHECK(tile.weights.memory() == &device_, "weights that are not in the device's memory");
   const auto all = static_cast<int>(tile.sums.size());
   for (int first_row = 0; first_row < all; first_row += kMaxMatrixRows) {
     MatrixProduct program{};

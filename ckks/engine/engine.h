@@ -1,4 +1,4 @@
-// Engine: thirteen operations on whole polynomials. The evaluator, linear maps, series, bootstraps and
+// Engine: twelve operations on whole polynomials. The evaluator, linear maps, series, bootstraps and
 // encrypted programs do nothing else to residues. Levels, scales, keys, schedules and refusals are theirs; an
 // engine knows bases and residues.
 //
@@ -65,10 +65,9 @@ class Engine {
   // round(x_i / D), D the product of the primes that x has and `to` lacks: P, P q_l or q_l.
   virtual Pair divide(const std::array<RnsPoly, 2>& x, Basis to) const = 0;
 
-  // d_i = [c]_{D_i} modulo Q_l and p_count special primes; c must outlive the result.
-  virtual Digits decompose(const RnsPoly& c, int p_count) const = 0;
-  // c as the one digit, for a c that raise() made.
-  virtual Digits raised_digit(const RnsPoly& c, int p_count) const = 0;
+  // d_i = [c]_{D_i} modulo Q_l and p_count special primes; c must outlive the result. A `raised` c, which raise() made,
+  // is the one digit.
+  virtual Digits decompose(const RnsPoly& c, int p_count, bool raised) const = 0;
 
   // sigma_g( round( (P a_0 + sum_i d_i b_i, P a_1 + sum_i d_i a_i) / D ) ), D = P, or P q_l with a rescaling,
   // for the digits of c or for digits at hand.
@@ -101,7 +100,7 @@ class Engine {
 
  private:
   // The digits for one key alone, whose extensions may be coefficients still.
-  virtual Digits split(const RnsPoly& c, int p_count) const { return decompose(c, p_count); }
+  virtual Digits split(const RnsPoly& c, int p_count) const { return decompose(c, p_count, false); }
 
   const Context& context_;
 };

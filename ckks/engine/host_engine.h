@@ -32,8 +32,7 @@ class HostEngine final : public Engine {
   void multiply_sums(std::span<const Sum> sums) const override;
   Pair raise(const std::array<RnsPoly, 2>& a, Level level) const override;
   Pair divide(const std::array<RnsPoly, 2>& x, Basis to) const override;
-  Digits decompose(const RnsPoly& c, int p_count) const override;
-  Digits raised_digit(const RnsPoly& c, int p_count) const override;
+  Digits decompose(const RnsPoly& c, int p_count, bool raised) const override;
   using Engine::switch_key;
   Pair switch_key(const Digits& digits, const KeySwitchKey& key, const SwitchOptions& options) const override;
   Pair giant_step(const Pair& x, const GaloisStep& step, const Pair* y) const override;
@@ -51,6 +50,7 @@ class HostEngine final : public Engine {
   // Places [begin, begin + tile()) of limb j of a sum of products.
   void sum_tile(const Sum& sum, int j, size_t begin) const;
   Digits split(const RnsPoly& c, int p_count) const override;  // extensions are coefficients
+  Digits raised_digit(const RnsPoly& c, int p_count) const;
   // Limb j of every digit in NTT form.
   struct DigitLimbs {
     Buffer room;  // of those that were transformed for it

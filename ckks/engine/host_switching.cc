@@ -113,7 +113,8 @@ Digits HostEngine::split(const RnsPoly& c, int p_count) const {
   return digits;
 }
 
-Digits HostEngine::decompose(const RnsPoly& c, int p_count) const {
+Digits HostEngine::decompose(const RnsPoly& c, int p_count, bool raised) const {
+  if (raised) return raised_digit(c, p_count);
   Digits digits = split(c, p_count);
   // One transform an iteration, those modulo one prime after another, so that its roots are read once.
   struct Task {

@@ -105,10 +105,10 @@ struct Application {
                 " and scale ", input.scale(), ", encoded for level ", level, " and scale ", input_scale);
       const bool raised = schedule.counts.from_ephemeral;
       const GaloisElement g = galois_element(context, source.baby, source.conjugate);
-      galois_steps.push_back(raised ? evaluator.raised_step(g, level) : evaluator.galois_step(g, level));
+      galois_steps.push_back(evaluator.galois_step(g, level, raised));
       Hoisted& digits = hoisted[source.input];
       if (schedule.has_key(source) && digits.digits.count == 0) {
-        digits = raised ? evaluator.hoist_raised(input) : evaluator.hoist(input);
+        digits = evaluator.hoist(input, raised);
       } else {
         digits.source = &input;  // a source without a key needs no digits
       }

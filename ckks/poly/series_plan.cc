@@ -1,5 +1,6 @@
 #include "ckks/poly/series_plan.h"
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <optional>
@@ -120,6 +121,11 @@ SeriesPlan plan_series(const Series& p, Level input_level, Scale input_scale, Sc
   return std::move(*best);
 }
 
+SeriesPlan plan_series(const Series& p, Level input_level) {
+  const std::vector<uint64_t> primes(static_cast<size_t>(input_level) + 1, uint64_t{1} << 40);
+  return plan_series(p, input_level, Scale(0x1p40), Scale(0x1p40), primes);
+}
+
 std::vector<size_t> last_uses(const SeriesPlan& plan) {
   std::vector<size_t> last_use(plan.nodes.size(), 0);
   for (size_t i = 1; i < plan.nodes.size(); ++i) {
@@ -134,6 +140,30 @@ std::vector<Level> SeriesPlan::relinearisation_levels() const {
   for (const Node& node : nodes)
     if (!node.products.empty()) levels.push_back(node.level + 1);
   return levels;
+}
+
+int Series::degree() const {
+  int d = static_cast<int>(coefficients.size()) - 1;
+  while (d > 0 && coefficients[d] == 0) --d;
+  return d < 0 ? 0 : d;
+}
+
+int Series::depth() const { return std::bit_width(static_cast<unsigned>(degree())); }
+
+SeriesDivision divide(const Series& p, int m) {
+  const int degree = p.degree();
+  PSM_CHECK(m >= 1 && degree < 2 * m, "degree ", degree, ", divisor of degree ", m);
+  SeriesDivision out;
+  out.remainder.coefficients.assign(p.coefficients.begin(),
+                                    p.coefficients.begin() + std::min<size_t>(m, p.coefficients.size()));
+  out.remainder.coefficients.resize(m, 0.0);
+  out.quotient.coefficients.assign(std::max(degree - m, 0) + 1, 0.0);
+  for (int i = 0; i <= degree - m; ++i) {
+    const double c = p.coefficients[m + i];
+    out.quotient.coefficients[i] = i == 0 ? c : 2 * c;
+    if (i > 0) out.remainder.coefficients[m - i] -= c;
+  }
+  return out;
 }
 
 }  // namespace psm::ckks

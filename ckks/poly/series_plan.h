@@ -60,6 +60,9 @@ struct SeriesPlan {
 SeriesPlan plan_series(const Series& p, Level input_level, Scale input_scale, Scale output_scale,
                        std::span<const uint64_t> primes);
 
+// From a level on, on primes and scales of 2^40: levels and products do not depend on them.
+SeriesPlan plan_series(const Series& p, Level input_level);
+
 // For each node the last node that uses it; 0 for the result. An evaluation may free each node there.
 std::vector<size_t> last_uses(const SeriesPlan&);
 

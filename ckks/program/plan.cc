@@ -33,11 +33,6 @@ void complete(Plan& plan) {
       }));
 }
 
-ckks::SeriesPlan plan_on_powers_of_two(const ckks::Series& series, ckks::Level level) {
-  const std::vector<uint64_t> primes(static_cast<size_t>(level) + 1, uint64_t{1} << 40);
-  return ckks::plan_series(series, level, ckks::Scale(0x1p40), ckks::Scale(0x1p40), primes);
-}
-
 ckks::SeriesPlan plan_on_primes(const ckks::Series& series, ckks::Level level, const ckks::Context& context) {
   std::vector<uint64_t> primes;
   for (int l = 0; l <= level; ++l) primes.push_back(context.q(l));
@@ -56,7 +51,7 @@ void request_keys(const Instruction& instruction, const ckks::Chain& chain, ckks
     ckks::request_keys(ckks::transform_schedule(*instruction.linear, size_t{1} << (chain.log_n - 1)), chain,
                        level, needs);
   if (instruction.series)
-    for (const ckks::Level at : plan_on_powers_of_two(*instruction.series, level).relinearisation_levels())
+    for (const ckks::Level at : ckks::plan_series(*instruction.series, level).relinearisation_levels())
       needs.need_relinearisation(at);
 }
 
@@ -79,11 +74,13 @@ std::vector<int> kept_transforms(const Plan& plan, const ckks::Chain& chain, siz
     double bytes = 0;
   };
   std::map<std::pair<Sha256::Digest, int>, Use> uses;
+  std::set<std::pair<ckks::Plain::Identity, int>> seen;  // a machine holds a vector once for each level
   double left = static_cast<double>(bytes);
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
     const ckks::Level level = plan.argument_level[i];
-    if (instruction.plain.period() > 1)
+    if (instruction.plain.period() > 1 &&
+        (!instruction.plain.has_data() || seen.insert({instruction.plain.identity(), level}).second))
       left -= 16.0 * static_cast<double>(instruction.plain.period()) * (level + 1);
     if (!instruction.linear) continue;
     Use& use = uses[{ckks::same_encoding(*instruction.linear), level}];

@@ -68,8 +68,7 @@ std::string block_of(const std::string& label, int parts);
 // places for checkpoints.
 std::vector<size_t> block_boundaries(const Plan&);
 
-// How a series is evaluated from a level on; levels and products do not depend on the primes.
-ckks::SeriesPlan plan_on_powers_of_two(const ckks::Series&, ckks::Level level);
+// How a series is evaluated from a level on.
 ckks::SeriesPlan plan_on_primes(const ckks::Series&, ckks::Level level, const ckks::Context&);
 
 // Bytes of the encoded plaintexts of a map at this level.

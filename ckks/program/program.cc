@@ -149,11 +149,11 @@ std::vector<size_t> least_periods(const Instruction& instruction, size_t results
   return least;
 }
 
-bool is_exchangeable(const Instruction& own, const Instruction& other) {
+bool is_exchangeable(const Instruction& own, const Exchange& other) {
   const bool takes_constants = own.opcode == Opcode::kAddPlain || own.opcode == Opcode::kMultiplyPlain ||
                                own.opcode == Opcode::kRotate;
-  return takes_constants && own.opcode == other.opcode && own.results == other.results &&
-         own.offsets.size() == other.offsets.size() && own.plain.period() == other.plain.period();
+  return takes_constants && own.offsets.size() == other.offsets.size() &&
+         own.plain.period() == other.plain.period();
 }
 
 std::map<size_t, Instruction> exchanged(const Program& program, const Constants& constants) {
@@ -161,15 +161,15 @@ std::map<size_t, Instruction> exchanged(const Program& program, const Constants&
   for (size_t i = 0; i < program.instructions.size(); ++i)
     by_result.emplace(program.instructions[i].results.at(0).id, i);
   std::map<size_t, Instruction> changed;
-  for (const Instruction& constant : constants) {
-    const auto found = by_result.find(constant.results.at(0).id);
+  for (const Exchange& constant : constants) {
+    const auto found = by_result.find(constant.result.id);
     if (found == by_result.end())
-      throw Error(message(describe(constant),
+      throw Error(message("a constant of value ", constant.result.id,
                           ": no such instruction; take constants that were made with the program"));
     Instruction own = program.instructions[found->second];
     if (!is_exchangeable(own, constant))
-      throw Error(message(describe(constant), ": it is no constant of ", describe(own),
-                          "; take those that were made with the program"));
+      throw Error(message("a constant of value ", constant.result.id, ": it is no constant of ",
+                          describe(own), "; take those that were made with the program"));
     own.plain = constant.plain;
     own.offsets = constant.offsets;
     changed.emplace(found->second, std::move(own));

@@ -152,13 +152,16 @@ std::vector<size_t> least_periods(const Instruction&, size_t results, const std:
 // "multiply [layer 0 / attention]" : how errors and ledgers name an instruction.
 std::string describe(const Instruction&);
 
-// Constants: the instructions that may differ between two runs of one program, such as two positions in a
-// text. An instruction is found by its first result. It differs from the program's own only in the plaintext
-// of kAddPlain and kMultiplyPlain, with the same period, or in the offsets of kRotate, with the same number.
-using Constants = std::vector<Instruction>;
+// What one instruction has in place of its own in another run of the program, such as at another position in a text.
+struct Exchange {
+  Value result;                // the instruction's first
+  ckks::Plain plain{};         // of kAddPlain and kMultiplyPlain, with the same period
+  std::vector<int> offsets{};  // of kRotate, with the same number
+};
+using Constants = std::vector<Exchange>;
 
-// Whether the second may replace the first in another run.
-bool is_exchangeable(const Instruction&, const Instruction&);
+// Whether the instruction may have this in another run.
+bool is_exchangeable(const Instruction&, const Exchange&);
 // Throws psm::Error if a constant fits no instruction.
 Program with_constants(Program, const Constants&);
 // The changed instructions of a program or its plan, by place.

@@ -34,6 +34,7 @@ class PackedPoly {
   const Ring& ring() const { return *ring_; }
   int prime_index(int j) const { return ring_->prime_index(basis_, j); }
   size_t bytes() const { return begin_.back(); }
+  Memory* memory() const { return data_.memory(); }
   // Limb j, packed_bytes(n, prime) bytes; another 64 may be read after them.
   const uint8_t* limb(int j) const { return data() + begin_[j]; }
   size_t limb_bytes(int j) const { return begin_[j + 1] - begin_[j]; }

@@ -83,7 +83,7 @@ TEST_CASE("sparse secrets have exactly the weight asked for, everywhere in the r
       sign_sum += secret[i];
     }
   }
-  for (int count : places) CHECK(successes(8000, 8.0 / 64).holds(count));
+  for (int count : places) CHECK(successes(8000, 8.0 / 64, places.size()).holds(count));
   CHECK(successes(64000, 0.5).holds((64000 + sign_sum) / 2));
 }
 

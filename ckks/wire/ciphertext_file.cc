@@ -1,9 +1,6 @@
 #include "ckks/wire/ciphertext_file.h"
 
-#include <vector>
-
 #include "ckks/base/error.h"
-#include "ckks/wire/tables.h"
 
 namespace psm::wire {
 
@@ -23,10 +20,9 @@ CiphertextWriter::CiphertextWriter(const Destination& destination, const ckks::C
 
 void CiphertextWriter::begin(uint32_t tag, uint64_t length, ckks::Level level, ckks::Scale scale) {
   writer_.begin(tag, length);
-  std::vector<uint8_t> prefix;
-  put(prefix, static_cast<uint32_t>(level));
-  put(prefix, double{scale});
-  writer_.write(prefix.data(), prefix.size());
+  const auto number = static_cast<uint32_t>(level);
+  const double value = scale;
+  writer_.write(&number, sizeof number), writer_.write(&value, sizeof value);
 }
 
 void CiphertextWriter::write(const ckks::Ciphertext& c) {

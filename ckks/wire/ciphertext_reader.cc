@@ -5,7 +5,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
-#include "ckks/wire/tables.h"
 
 namespace psm::wire {
 
@@ -33,14 +32,13 @@ bool CiphertextReader::next(Head& head, RecordHeader& record) {
   if (record.tag != kCiphertextTag && record.tag != kSeededCiphertextTag)
     reader_.refuse("it holds an unknown record");
   if (record.length < kCiphertextPrefix) reader_.refuse("a ciphertext record is too short");
-  uint8_t bytes[kCiphertextPrefix];
-  reader_.read(bytes, kCiphertextPrefix);
-  const uint8_t* in = bytes;
-  const auto level = get<uint32_t>(in);
+  uint32_t level;
+  double scale;
+  reader_.read(&level, sizeof level), reader_.read(&scale, sizeof scale);
   if (level > static_cast<uint32_t>(context_.max_level()))
     reader_.refuse("a ciphertext's level does not exist");
   head.level = ckks::Level::at(static_cast<int>(level));
-  head.scale = ckks::Scale(get<double>(in));
+  head.scale = ckks::Scale(scale);
   if (!(head.scale >= 1) || !std::isfinite(head.scale)) reader_.refuse("a ciphertext's scale is impossible");
   head.seeded = record.tag == kSeededCiphertextTag;
   reader_.expect_length(record, ciphertext_payload(context_, head.level, head.seeded));

@@ -1,7 +1,6 @@
 #include "ckks/wire/container.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -18,7 +17,6 @@ constexpr char kMagic[8] = {'P', 'S', 'M', 'C', 'K', 'K', 'S', '\n'};
 // Raised whenever files that exist would be read as something else: frozen_files_test.cc notices.
 constexpr uint32_t kVersion = 1;
 constexpr uint32_t kEndTag = 0;
-constexpr size_t kMaxNameLength = 64;
 constexpr size_t kPiece = size_t{1} << 18;
 
 constexpr size_t kFixedHeader = sizeof kMagic + 4 + 4 + 8 + 8 + 15 * 4 + 4 + 4;
@@ -29,7 +27,7 @@ void describe(Tables& t, Header& header) {
   auto kind = static_cast<uint32_t>(header.kind), insecure = static_cast<uint32_t>(header.spec.insecure);
   t.number(kind);
   t.number(header.fingerprint.parameters), t.number(header.fingerprint.key);
-  for_each_number(header.spec, [&](int& value) { integer(t, value); });
+  for_each_number(header.spec, [&](int& value) { t.number(value); });
   t.number(insecure);
   if (insecure > 1) t.refuse("its header is damaged");
   name(t, header.spec.name);
@@ -56,7 +54,7 @@ uint64_t container_bytes(const ckks::ParameterSpec& spec) {
 uint64_t record_bytes(uint64_t payload) { return 4 + 8 + payload + 8; }
 
 ContainerWriter::ContainerWriter(const Destination& destination, Header header) : kind_(header.kind) {
-  PSM_CHECK(header.spec.name.size() <= kMaxNameLength, header.spec.name);
+  PSM_CHECK(header.spec.name.size() <= ckks::kMostSpecName, header.spec.name);
   if (const auto* path = std::get_if<std::string>(&destination)) {
     const bool secret = kind_ == FileKind::kSecretKey;
     file_.emplace(*path, secret ? AtomicFile::Kind::kSecret : AtomicFile::Kind::kDefault);
@@ -80,13 +78,15 @@ void ContainerWriter::raw(const void* data, size_t bytes) {
   }
 }
 
+// What stands before a payload, and begins the checksum.
+void ContainerWriter::head(uint32_t tag, uint64_t length) {
+  raw(&tag, sizeof tag), raw(&length, sizeof length);
+  checksum_ = checksum64(&length, sizeof length, checksum64(&tag, sizeof tag));
+}
+
 void ContainerWriter::begin(uint32_t tag, uint64_t length) {
   PSM_CHECK(left_ == 0 && tag != kEndTag, left_, " ", tag);
-  std::vector<uint8_t> bytes;
-  put(bytes, tag);
-  put(bytes, length);
-  raw(bytes.data(), bytes.size());
-  checksum_ = checksum64(bytes.data(), bytes.size());
+  head(tag, length);
   left_ = length;
 }
 
@@ -100,24 +100,17 @@ void ContainerWriter::write(const void* data, size_t bytes) {
 
 void ContainerWriter::end() {
   PSM_CHECK(left_ == 0, left_);
-  std::vector<uint8_t> bytes;
-  put(bytes, checksum_);
-  raw(bytes.data(), bytes.size());
+  raw(&checksum_, sizeof checksum_);
   ++records_;
 }
 
 void ContainerWriter::commit() {
-  std::vector<uint8_t> bytes;
-  put(bytes, kEndTag);
-  put(bytes, records_);
-  put(bytes, checksum64(bytes.data(), bytes.size()));
-  raw(bytes.data(), bytes.size());
+  head(kEndTag, records_);
+  raw(&checksum_, sizeof checksum_);
   if (file_) file_->commit();
 }
 
 ContainerReader::ContainerReader(ByteSource source, FileKind kind) : source_(std::move(source)) {
-  // A secret passes through no buffer that nobody wipes.
-  if (kind == FileKind::kSecretKey) source_.set_unbuffered();
   std::vector<uint8_t> bytes(kFixedHeader);
   raw(bytes.data(), sizeof kMagic);
   if (std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) {
@@ -132,7 +125,7 @@ ContainerReader::ContainerReader(ByteSource source, FileKind kind) : source_(std
   }
   in = bytes.data() + kFixedHeader - 4;
   const auto name_length = get<uint32_t>(in);
-  if (name_length > kMaxNameLength) refuse("its header is damaged");
+  if (name_length > ckks::kMostSpecName) refuse("its header is damaged");
   const size_t size = kFixedHeader + name_length;
   bytes.resize(size + kChecksumBytes);
   raw(bytes.data() + kFixedHeader, name_length + kChecksumBytes);
@@ -155,12 +148,8 @@ void ContainerReader::raw(void* data, size_t bytes) {
 
 bool ContainerReader::next(RecordHeader& record) {
   PSM_CHECK(left_ == 0, left_);
-  std::array<uint8_t, 12> bytes;
-  raw(bytes.data(), bytes.size());
-  checksum_ = checksum64(bytes.data(), bytes.size());
-  const uint8_t* in = bytes.data();
-  record.tag = get<uint32_t>(in);
-  record.length = get<uint64_t>(in);
+  raw(&record.tag, sizeof record.tag), raw(&record.length, sizeof record.length);
+  checksum_ = checksum64(&record.length, sizeof record.length, checksum64(&record.tag, sizeof record.tag));
   if (record.tag != kEndTag) {
     if (source_.left() < kChecksumBytes || record.length > source_.left() - kChecksumBytes)
       refuse("it is truncated");
@@ -207,10 +196,9 @@ uint64_t ContainerReader::skip() {
 }
 
 uint64_t ContainerReader::stored_checksum() {
-  std::array<uint8_t, kChecksumBytes> stored;
-  raw(stored.data(), stored.size());
-  const uint8_t* in = stored.data();
-  return get<uint64_t>(in);
+  uint64_t stored;
+  raw(&stored, sizeof stored);
+  return stored;
 }
 
 void ContainerReader::seek(uint64_t position) {

@@ -61,6 +61,7 @@ class ContainerWriter {
 
  private:
   void raw(const void* data, size_t bytes);
+  void head(uint32_t tag, uint64_t length);
 
   std::optional<AtomicFile> file_;
   std::string* memory_ = nullptr;

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "ckks/base/error.h"
-#include "ckks/wire/tables.h"
 
 namespace psm::wire {
 namespace {
@@ -19,7 +18,6 @@ uint64_t key_bytes(const ckks::Context& context, const ckks::KeyName& key) {
 // Reads and checks what stands before a key's polynomials, and that the record is as long as they are.
 std::pair<ckks::KeyName, Seed> read_prefix(ContainerReader& reader, const RecordHeader& record,
                                            const ckks::Context& context) {
-  uint8_t bytes[kPrefixBytes];
   std::pair<ckks::KeyName, Seed> prefix;
   auto& [role, element, level, p_count, digits] = prefix.first;
   role = static_cast<KeyRole>(record.tag);
@@ -27,13 +25,11 @@ std::pair<ckks::KeyName, Seed> read_prefix(ContainerReader& reader, const Record
     reader.refuse(message("it holds a key of unknown role ", record.tag));
   }
   if (record.length < kPrefixBytes) reader.refuse("a key record is too short");
-  reader.read(bytes, kPrefixBytes);
-  const uint8_t* in = bytes;
-  element = get<uint32_t>(in);
-  level = ckks::Level::at(get<int32_t>(in));
-  p_count = get<int32_t>(in);
-  digits = get<int32_t>(in);
-  std::copy_n(in, sizeof(Seed::bytes), prefix.second.bytes.begin());
+  int32_t numbers[4];
+  reader.read(numbers, sizeof numbers);
+  reader.read(prefix.second.bytes.data(), sizeof(Seed::bytes));
+  element = static_cast<uint32_t>(numbers[0]), level = ckks::Level::at(numbers[1]);
+  p_count = numbers[2], digits = numbers[3];
   if (level < 0 || level > context.max_level()) reader.refuse("a key has a level that does not exist");
   // The shapes that the evaluator relies on.
   const ckks::KeyName right = ckks::key_name(context.chain(), role, element, level);
@@ -67,13 +63,9 @@ void EvaluationKeysWriter::write(KeyRole role, ckks::GaloisElement element, cons
   PSM_CHECK(digits == ckks::key_name(context_.chain(), role, element, key.level).digits, digits);
   writer_.begin(static_cast<uint32_t>(role),
                 key_bytes(context_, {role, element, key.level, key.p_count, digits}));
-  std::vector<uint8_t> bytes;
-  put(bytes, static_cast<uint32_t>(element));
-  put(bytes, static_cast<int32_t>(key.level));
-  put(bytes, static_cast<int32_t>(key.p_count));
-  put(bytes, digits);
-  bytes.insert(bytes.end(), key.seed.bytes.begin(), key.seed.bytes.end());
-  writer_.write(bytes.data(), bytes.size());
+  const int32_t numbers[] = {static_cast<int32_t>(element), key.level, key.p_count, digits};
+  writer_.write(numbers, sizeof numbers);
+  writer_.write(key.seed.bytes.data(), sizeof key.seed.bytes);
   for (const auto& digit : key.digits) write_polynomial(writer_, digit.b);
   writer_.end();
 }

@@ -14,14 +14,14 @@ namespace psm::wire {
 template <typename Tables>
 void describe(Tables& t, ckks::ParameterSpec& s) {
   name(t, s.name);
-  for_each_number(s, [&](int& number) { integer(t, number); });
+  for_each_number(s, [&](int& number) { t.number(number); });
   flag(t, s.insecure);
 }
 
 template <typename Tables>
 void describe(Tables& t, ckks::Level& level) {
   int number = level;
-  integer(t, number);
+  t.number(number);
   if constexpr (Tables::kReads) level = ckks::Level::at(number);
 }
 

@@ -18,21 +18,20 @@
 
 namespace psm::wire {
 
-// Numbers are little-endian, whatever the machine's own order. T: an integer or a floating-point number of at most eight bytes.
+// Numbers are as the machine has them, which is little-endian (ckks/base/error.h).
 template <typename T>
 void put(std::vector<uint8_t>& out, T value) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(T));
-  for (size_t i = 0; i < sizeof(T); ++i) out.push_back(static_cast<uint8_t>(bits >> (8 * i)));
+  const size_t at = out.size();
+  out.resize(at + sizeof value);
+  std::memcpy(out.data() + at, &value, sizeof value);
 }
 
 // Moves `in` behind the number. The caller must have checked that its bytes are there.
 template <typename T>
 T get(const uint8_t*& in) {
-  uint64_t bits = 0;
-  for (size_t i = 0; i < sizeof(T); ++i) bits |= static_cast<uint64_t>(*in++) << (8 * i);
   T value;
-  std::memcpy(&value, &bits, sizeof(T));
+  std::memcpy(&value, in, sizeof value);
+  in += sizeof value;
   return value;
 }
 
@@ -117,13 +116,6 @@ class TableReader {
   std::string name_;
 };
 
-// Numbers whose type in memory is not that of the table.
-template <typename Tables>
-void integer(Tables& tables, int& value) {
-  auto number = static_cast<int32_t>(value);
-  tables.number(number);
-  value = number;
-}
 // An integer as its difference from the one before: 0, -1, 1, -2, ... are the numbers 0, 1, 2, 3, ... Each has 7 bits
 // in a byte, the lowest first; the highest bit says that another byte follows.
 template <typename Tables, typename Integer>
@@ -139,6 +131,7 @@ void difference(Tables& tables, Integer& value, Integer& before) {
   }
   before = value;
 }
+// A truth as a byte.
 template <typename Tables>
 void flag(Tables& tables, bool& value) {
   auto number = static_cast<uint8_t>(value);

@@ -97,6 +97,9 @@ TEST_CASE("a result is measured again by its command, and compared within its to
   CHECK_FALSE(is_confirmed(result.figures[0], 60, true));
   CHECK(is_confirmed(result.figures[0], 60, false));  // another machine's time
   CHECK_FALSE(is_confirmed(result.figures[1], 2.7, false));
+  for (const char* machine : {"AMD EPYC", "AMD EPYC, Zen 4"}) CHECK(is_same_machine(machine, "AMD EPYC"));
+  for (const char* machine : {"", "AMD EPYC 9554", "NVIDIA H100"})
+    CHECK_FALSE(is_same_machine(machine, "AMD EPYC"));
 }
 
 TEST_CASE("a place in a file is found, or what is missing is said") {

@@ -291,6 +291,10 @@ std::vector<std::optional<double>> measure_again(const Result& result) {
   return values;
 }
 
+bool is_same_machine(const std::string& machine, const std::string& processor) {
+  return machine == processor || machine.starts_with(processor + ",");
+}
+
 bool is_confirmed(const Figure& figure, double value, bool same_machine) {
   const bool time = figure.unit.ends_with("/s") || figure.unit == "s" || figure.unit == "ms" ||
                     figure.unit == "us" || figure.unit == "min";

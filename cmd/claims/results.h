@@ -60,6 +60,9 @@ double value_at(const std::string& folder, const std::string& at);
 // Runs the result's command anew. Returns the figures' new values in their order; null where `at` is.
 std::vector<std::optional<double>> measure_again(const Result& result);
 
+// Whether a result's machine has this processor. What follows its name and a comma is for people: "AMD EPYC, Zen 4".
+bool is_same_machine(const std::string& machine, const std::string& processor);
+
 // Whether a new value is within the tolerance. Times of two machines are not compared.
 bool is_confirmed(const Figure& figure, double value, bool same_machine);
 

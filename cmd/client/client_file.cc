@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "ckks/base/error.h"
-#include "ckks/wire/tables.h"
+#include "cmd/protocol/notes.h"
 
 namespace psm::cmd {
 namespace {
@@ -14,18 +14,11 @@ constexpr int kMost = 1 << 20;                      // of any size of a model
 constexpr int64_t kMostOfImage = int64_t{1} << 30;  // numbers; they are counted in ints
 
 template <typename Tables>
-void size(Tables& t, int& value, int least, const char* what) {
-  wire::integer(t, value);
-  if (Tables::kReads && (value < least || value > kMost))
-    t.refuse(message("its ", what, " is ", value, "; ", least, " to ", kMost, " are possible"));
-}
-
-template <typename Tables>
 void describe(Tables& t, attention::ClientShape& shape) {
-  size(t, shape.vocab, 0, "vocabulary"), size(t, shape.context, 1, "context"),
-      size(t, shape.width, 1, "width");
-  size(t, shape.classes, 0, "number of classes"), size(t, shape.patch_inputs, 0, "patch");
-  size(t, shape.power, 1, "power"), size(t, shape.separator, 0, "separator");
+  bounded(t, shape.vocab, 0, kMost, "vocabulary"), bounded(t, shape.context, 1, kMost, "context"),
+      bounded(t, shape.width, 1, kMost, "width");
+  bounded(t, shape.classes, 0, kMost, "number of classes"), bounded(t, shape.patch_inputs, 0, kMost, "patch");
+  bounded(t, shape.power, 1, kMost, "power"), bounded(t, shape.separator, 0, kMost, "separator");
   t.number(shape.norm_epsilon);
   bool sends_normalised = true;
   for (bool* property : {&shape.removes_mean, &shape.learned_positions, &shape.final_norm, &shape.sends_state,
@@ -44,8 +37,9 @@ void describe(Tables& t, attention::ClientShape& shape) {
 // The layouts follow from the model's shape.
 template <typename Tables>
 void describe(Tables& t, attention::Places& places) {
-  size(t, places.tokens, 1, "number of places"), size(t, places.features, 1, "number of features");
-  size(t, places.prompts, 1, "number of prompts"), size(t, places.length, 0, "length");
+  bounded(t, places.tokens, 1, kMost, "number of places"),
+      bounded(t, places.features, 1, kMost, "number of features");
+  bounded(t, places.prompts, 1, kMost, "number of prompts"), bounded(t, places.length, 0, kMost, "length");
   wire::flag(t, places.causal);
 }
 
@@ -63,7 +57,7 @@ void describe(Tables& t, Answers& answers) {
     is_short = static_cast<char>(value);
   });
   wire::flag(t, answers.words), wire::flag(t, answers.embedding);
-  size(t, answers.first, 0, "first answer"), size(t, answers.step, 1, "step of answers");
+  bounded(t, answers.first, 0, kMost, "first answer"), bounded(t, answers.step, 1, kMost, "step of answers");
 }
 
 // What follows the head; `periods`: numbers of complex values of the weights.
@@ -82,7 +76,7 @@ void describe(Tables& t, ClientFile& file, std::vector<int>& periods) {
   });
   wire::list(t, file.weights, 8, [&](ClientWeight& weight) { wire::name(t, weight.name); });
   periods.resize(file.weights.size());
-  for (int& period : periods) size(t, period, 1, "weight");
+  for (int& period : periods) bounded(t, period, 1, kMost, "weight");
 }
 
 // What the shape and the ring allow; and the layouts.

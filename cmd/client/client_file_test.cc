@@ -210,7 +210,8 @@ TEST_CASE("a file that lies is refused: what it asks for") {
 
 TEST_CASE("a file that lies is refused: its parameters") {
   check_refused("its parameters are refused", [](ClientFile& f) { f.spec.insecure = false; });
-  check_refused("128-bit security", [](ClientFile& f) {
+  check_refused("a name of 65 bytes", [](ClientFile& f) { f.spec.name = std::string(65, 'a'); });
+  check_refused("no cited estimate covers N = 2^13", [](ClientFile& f) {
     f.spec = ckks::secure_n16();
     f.spec.log_n = 13;
   });

@@ -1,7 +1,6 @@
 #include "cmd/client/client_head.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -16,7 +15,6 @@ namespace {
 constexpr char kMagic[8] = {'P', 'S', 'M', 'C', 'L', 'N', 'T', '\n'};
 constexpr uint32_t kVersion = 10;
 constexpr size_t kHeaderBytes = 32, kAlignment = 64;
-static_assert(std::endian::native == std::endian::little, "lists are read as they lie in the file");
 
 uint64_t aligned(uint64_t place) { return (place + kAlignment - 1) / kAlignment * kAlignment; }
 

@@ -52,7 +52,7 @@ int compare(int argc, char** argv) {
                             client.model.shape.logit_count()));
   }
   const double start = seconds_now();
-  TwinProcess process(program, client.program_id());
+  TwinProcess process(program, client.program_id(), flags.threads());
   LogitRows twin, noisy;  // noisy ones of one group alone, which tells the deviation
   for (const auto& group : groups_of(prompts, client.model.packing.prompts)) {
     const bool predicts = compares && noisy.empty();

@@ -5,6 +5,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/utf8.h"
+#include "ckks/base/secrecy.h"
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/wire/client/secret_key_file.h"
 #include "cmd/client/client_file.h"
@@ -86,6 +87,7 @@ int decrypt(int argc, char** argv) {
     std::vector<std::vector<int>> prompts;  // the last step needs only how long they are
     for (const int length : all_lengths[group]) prompts.emplace_back(static_cast<size_t>(length), 0);
     append_logits(client.model, outputs, prompts, logits);
+    for (auto& [name, slots] : outputs) secure_zero(slots.data(), slots.size() * sizeof slots[0]);
   }
   const double seconds = seconds_now() - start;
 
@@ -107,9 +109,14 @@ int decrypt(int argc, char** argv) {
       row += static_cast<size_t>(answers.rows(length));
     }
   }
+  if (client.logit_error > 0)
+    print("predicted standard deviation of a logit's error: ", format("%.2g", client.logit_error), "\n");
   if (!logits_path.empty()) write_logits(resolve_user_path(logits_path), client.program_id(), logits);
   print("Do not share decrypted values: they carry the error of the encryption (ckks/SECURITY.md).\n");
-  flags.write_json(Json::Object{{"answers", std::move(lines)}, {"seconds", seconds}});
+  flags.write_json(
+      Json::Object{{"answers", std::move(lines)},
+                   {"predicted_logit_std", client.logit_error > 0 ? Json(client.logit_error) : Json()},
+                   {"seconds", seconds}});
   return 0;
 }
 

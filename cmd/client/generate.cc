@@ -256,7 +256,7 @@ int generate(int argc, char** argv) {
 
   print(context.describe(), "\n");
   if (has_program && tokens > 0 && !codec.reads_numbers() && !record)
-    TextTwin(program_file, model).after(begun, /*predict=*/false, /*strict=*/true);
+    TextTwin(program_file, model, flags.threads()).after(begun, /*predict=*/false, /*strict=*/true);
   Json json;
   json["params"] = parameters_json(context);
   json["seconds_keys"] = 0;
@@ -293,14 +293,17 @@ int generate(int argc, char** argv) {
   const bool resumed = record.has_value();
   const std::string used = key_folder + "/text.made";
   std::optional<LockedFolder> lock;  // no other text begins under these keys until this one is marked
-  if (!record && !reuse_keys) {
+  if (!reuse_keys) {
     // A folder that is that of the state too is locked already.
     if (state_path.empty() || !std::filesystem::equivalent(folder.path(), key_folder))
       lock.emplace(key_folder, "begin a text under the keys in", "begins a text under the keys in");
-    if (std::filesystem::exists(used))
-      throw Error(message(
-          "a text was generated under the keys of ", key_folder,
-          " already; a published text is a decryption, so give a new --keys folder, or --reuse-keys"));
+    // A run that was killed may have begun this text and not marked the keys. An empty mark does not say whose it is.
+    const bool marked = std::filesystem::exists(used);
+    const std::string owner = marked ? read_file(used, 64) : "";
+    if (marked && (!record || (!owner.empty() && owner != std::to_string(record->text))))
+      throw Error(message(record ? "another" : "a", " text was generated under the keys of ", key_folder,
+                          " already; a published text is a decryption, so give ",
+                          record ? "a new --state and " : "", "a new --keys folder, or --reuse-keys"));
   }
   if (!record) {
     record = TextRecord{.text = fresh_identifier(),
@@ -338,7 +341,7 @@ int generate(int argc, char** argv) {
     ChildProcess process(command, kPatience);
     FrameChannel channel(process.from(), process.to(), "the server", [&] { return process.ending(); });
     TextClient client(model, *secret, channel, *record, folder);
-    write_file(used, "");
+    if (!std::filesystem::exists(used)) write_file(used, std::to_string(record->text));
     lock.reset();
     print("the server is ready after ", seconds_text(seconds_now() - starting), "\nprompt (",
           counted(begun.size(), "token"), "): ", visible(codec.decode(begun)), "\n");
@@ -416,7 +419,7 @@ int generate(int argc, char** argv) {
   json["peak_rss_bytes"] = peak_bytes;
   json["decrypted_ciphertexts"] = static_cast<uint64_t>(decrypted);
   if (compare) {
-    TextTwin twin(program_file, model);
+    TextTwin twin(program_file, model, flags.threads());
     const TextComparison comparison = compare_text(twin, model, *record, steps);
     const auto differs = std::mismatch(comparison.free_running.begin(), comparison.free_running.end(),
                                        generated.begin(), generated.end());

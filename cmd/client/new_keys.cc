@@ -35,6 +35,10 @@ std::vector<std::string> all_of(const KeyFiles& files) {
 
 fs::path folder_of(const KeyFiles& files) { return fs::path(files.secret).parent_path(); }
 
+[[noreturn]] void refuse_to_replace(const std::string& file) {
+  throw Error(message(file, " exists already; give another folder, or remove the old keys first"));
+}
+
 }  // namespace
 
 NewKeyFiles::NewKeyFiles(const KeyFiles& places)
@@ -45,8 +49,7 @@ NewKeyFiles::NewKeyFiles(const KeyFiles& places)
       folder_(folder_of(places).string(), "make keys in", "is making keys in") {
   if (fs::exists(whole_)) move_whole();
   for (const std::string& file : all_of(places)) {
-    if (fs::exists(file))
-      throw Error(message(file, " exists already; give another folder, or remove the old keys first"));
+    if (fs::exists(file)) refuse_to_replace(file);
   }
   fs::remove_all(making_);
   fs::create_directory(making_);
@@ -64,6 +67,8 @@ void NewKeyFiles::keep() {
 
 void NewKeyFiles::move_whole() {
   const std::vector<std::string> from = all_of(KeyFiles(whole_)), to = all_of(places_);
+  for (size_t i = 0; i < from.size(); ++i)
+    if (fs::exists(from[i]) && fs::exists(to[i])) refuse_to_replace(to[i]);
   for (size_t i = 0; i < from.size(); ++i)
     if (fs::exists(from[i])) fs::rename(from[i], to[i]);
   fs::remove(whole_);

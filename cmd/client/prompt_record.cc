@@ -10,7 +10,7 @@ namespace psm::cmd {
 template <typename Tables>
 void describe(Tables& t, PromptRecord& record) {
   wire::list(t, record.lengths, 4, [&](std::vector<int>& group) {
-    wire::list(t, group, 4, [&](int& length) { wire::integer(t, length); });
+    wire::list(t, group, 4, [&](int& length) { t.number(length); });
   });
 }
 

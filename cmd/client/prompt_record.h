@@ -25,6 +25,7 @@ struct PromptRecord {
                             int max_length);
 };
 
-constexpr uint64_t kMaxRecordBytes = 8 << 20;
+// More than a file of prompts can have, 4 bytes for each.
+constexpr uint64_t kMaxRecordBytes = 64 << 20;
 
 }  // namespace psm::cmd

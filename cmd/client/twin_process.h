@@ -26,14 +26,14 @@ struct TwinMessage {
   int argument = 0;
   bool noisy = false;   // also once with the predicted error of every instruction
   bool strict = true;   // a value that leaves its range is an error
-  bool shares = false;  // nothing is run: the slots serve all runs from now on
+  bool shares = false;  // nothing is run: the slots, of which a period is enough, serve all runs from now on
   attention::SlotVectors slots{};
 };
 
 template <typename Tables>
 void describe(Tables& t, TwinMessage& m) {
   t.text(m.entry);
-  wire::integer(t, m.argument);
+  t.number(m.argument);
   wire::flag(t, m.noisy), wire::flag(t, m.strict), wire::flag(t, m.shares);
   wire::map(t, m.slots, 8, [&](std::string& name, std::vector<std::complex<double>>& values) {
     t.text(name);
@@ -57,9 +57,10 @@ class TwinProcess {
     attention::SlotVectors noisy;  // empty unless they were asked for
   };
 
-  // Throws Error if the program has another id.
-  TwinProcess(const std::string& program, uint64_t program_id)
-      : process_({sibling_command("twin"), "--program", resolve_user_path(program)}),
+  // `threads` as --threads has it. Throws Error if the program has another id.
+  TwinProcess(const std::string& program, uint64_t program_id, int64_t threads)
+      : process_({sibling_command("twin"), "--program", resolve_user_path(program),
+                  "--threads=" + std::to_string(threads)}),
         channel_(process_.from(), process_.to(), "the twin", [this] { return process_.ending(); }) {
     if (reply() != std::to_string(program_id))
       throw Error(
@@ -67,7 +68,12 @@ class TwinProcess {
   }
   // Throws Error if a value leaves its range, and names operation and layer.
   Outputs run(const TwinMessage& request) {
-    channel_.send(FrameKind::kToken, wire::to_bytes(request));
+    try {
+      channel_.send(FrameKind::kToken, wire::to_bytes(request));
+    } catch (const Error&) {
+      reply();  // throws what the twin said last, or that it is gone
+      throw;
+    }
     Outputs outputs{slots(), {}};
     if (request.noisy) outputs.noisy = slots();
     return outputs;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "attention/encrypted/decode.h"
-#include "attention/encrypted/encrypted_cache.h"
 #include "ckks/base/error.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/bootstrap/bootstrapper.h"
@@ -25,7 +24,7 @@ namespace psm::cmd {
 namespace {
 
 // The plans of a program that continues texts (cmd/generation/text_ends.h). The pass over the prompt makes
-// the caches of keys and values (attention/encrypted/encrypted_cache.h). One further token reads them and
+// the caches of keys and values (attention/encrypted/encrypted_model.h). One further token reads them and
 // passes them on (attention/encrypted/decode.h). The length of the prompt and the position of the token are
 // arguments: neither levels nor bootstraps depend on them.
 
@@ -60,8 +59,8 @@ program::EntryPoint entry_of(const char* name, program::Plan plan, const char* a
 }
 
 program::Constants kept(program::Constants constants, program::PlainKeeper& keeper) {
-  for (program::Instruction& i : constants)
-    if (i.plain.period() != 0) i.plain = keeper.keep(i.plain);
+  for (program::Exchange& one : constants)
+    if (one.plain.period() != 0) one.plain = keeper.keep(one.plain);
   return constants;
 }
 
@@ -127,8 +126,8 @@ std::vector<program::EntryPoint> plan_text(const ckks::Context& context, const a
       entries[0].by_argument.push_back(kept(
           attention::prompt_constants(entries[0].plan.program, packing, config.layers, place + 1), keeper));
   }
-  for (const int position : token.constants.all_rotations(config.context))
-    for (const auto& [place, constant] : program::exchanged(last.plan.program, last.by_argument[position]))
+  for (const program::Constants& constants : last.by_argument)
+    for (const auto& [place, constant] : program::exchanged(last.plan.program, constants))
       program::request_keys(constant, context.chain(), last.plan.argument_level[place], last.plan.keys);
   for (program::EntryPoint& entry : entries) entry.keys = program::key_request(entry.plan, bootstraps);
   return entries;
@@ -203,7 +202,7 @@ attention::PolynomialModel polynomial_model_of(attention::Checkpoint checkpoint)
 // Inputs for a prediction: from the task for a recall model, drawn at random for others.
 std::vector<std::vector<int>> sample_prompts(const attention::ModelConfig& config, const Notes& notes,
                                              int count) {
-  if (say_what_prompts_are(notes))
+  if (notes.contains(kPromptsNote))
     if (const PromptCodec codec = codec_of(config, notes); codec.is_recall()) return codec.sample(count, 1);
   TrainingRandom random(1);
   const int most = config.patch_inputs > 0 ? 256 : config.vocab;
@@ -256,7 +255,7 @@ void predict_all(const ckks::Context& context, const PackedModel& model, const N
 void describe_prompts(const attention::ModelWeights& weights, const Notes& notes, ClientFile& client) {
   const attention::ModelConfig& config = weights.config;
   const PromptCodec codec =
-      say_what_prompts_are(notes) ? codec_of(config, notes) : PromptCodec(config.vocab, config.classes);
+      notes.contains(kPromptsNote) ? codec_of(config, notes) : PromptCodec(config.vocab, config.classes);
   client.prompts = prompt_form(codec);
   client.answers = codec.answers();
   client.answers.embedding = attention::embeds_sentences(weights);
@@ -302,7 +301,8 @@ Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks:
   if (predicts && weights.empty()) {
     try {
       predict_all(context, model, notes, made);
-    } catch (const Error&) {  // the sample leaves a polynomial's interval: there is nothing to predict from
+    } catch (const Error& error) {  // such as a value that is not finite: there is nothing to predict from
+      made.unpredicted = error.what();
     }
   }
   client.program = writer.finish(program);

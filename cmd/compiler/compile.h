@@ -39,6 +39,7 @@ enum class CompiledFor {
 struct Compiled {
   program::ProgramFile program;
   ClientFile client;
+  std::string unpredicted;  // why errors could not be predicted; else empty
 };
 
 // Writes PATH.program and PATH.client. `notes` are the checkpoint's. `predicts`: whether to predict errors by

@@ -53,7 +53,8 @@ ShapeFlags::ShapeFlags(Flags& all, const std::string& default_shape)
       layers(all.integer("layers", 0, 0, 1000, "--shape: its first layers alone; 0: all")) {}
 
 void ShapeFlags::require_none() const {
-  for (const char* name : {"shape", "tokens", "layers"})
+  if (flags.given("shape")) throw Error("--model and --shape exclude each other");
+  for (const char* name : {"tokens", "layers"})
     if (flags.given(name)) throw Error(message("--", name, " is for --shape; --model has its own"));
 }
 

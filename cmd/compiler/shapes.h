@@ -30,7 +30,7 @@ struct ShapeFlags {
 //
 // Weights are random_weights' (attention/shape/weights.h: matrices of standard deviation 1/sqrt(in), 0.044 for d = 512),
 // with two changes that give the polynomials the intervals of the model of Pythia 70M's shape that attention/PAPER.md
-// describes (variances of tokens span factors of 3.0 to 5.6 there, denominators of 355 to 1,001):
+// describes (denominators span factors of 279 to 957 there):
 //   embedding   a row is 6^u times as long, u uniform in [-1/4, 1/4]: variances of tokens span a factor of 6
 //   epsilon     1/600 of the largest denominator allowed for: those of 1/x span a factor of about 600
 // The reference forward pass measures the ranges on the prompts and further sequences. They are widened for

@@ -54,7 +54,7 @@ Session::Session(const PlannedPass& pass, RunFigures& figures, std::unique_ptr<c
       decryptor_(secret_) {
   const double begin = seconds_now();
   {
-    TouchedMemory memory(static_cast<size_t>(d_.reading.run_bytes()));
+    TouchedMemory memory(device ? 0 : static_cast<size_t>(d_.reading.run_bytes()));
     Progress progress("generating keys", static_cast<double>(d_.keys.keys(d_.context->chain()).size()));
     keys_ = generator_.evaluation_keys(d_.keys, [&] { progress.advance(); });
     figures_.touched(memory.finish());

@@ -139,11 +139,15 @@ TEST_CASE("BERT's benchmark: pairs of sentences go in, and their classes come ou
   CHECK(harness.predictions("small") == classes);
   harness.play("0", "single", "test_input.txt", input.substr(0, input.find('\n') + 1));
   CHECK(harness.predictions("single") == classes.substr(0, 2));
-  // A tab or a new line in a sentence parts no texts.
+  // A tab or a new line in a sentence parts no texts, and an empty sentence is one of the two.
   write_file(harness.path("datasets/single/intermediate/test_input.txt"),
-             R"({"sentence1": "a\t1", "sentence2": "b\n2"})");
+             R"({"sentence1": "a\t1", "sentence2": "b\n2"})"
+             "\n"
+             R"({"sentence1": "", "sentence2": "b"})"
+             "\n"
+             R"({"sentence1": "", "sentence2": ""})");
   harness.must("client_preprocess_input 0");
-  CHECK(read_file(harness.path("io/single/intermediate/prompts"), 100) == "a 1\tb 2\n");
+  CHECK(read_file(harness.path("io/single/intermediate/prompts"), 100) == "a 1\tb 2\n\tb\n\t\n");
 }
 
 TEST_CASE("MNIST's benchmark: images go in, and their classes come out") {

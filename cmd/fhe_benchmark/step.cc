@@ -76,14 +76,13 @@ int copy_program(const Task& task) {
 // "one<tab>two" of {"sentence1": "one", "sentence2": "two"}.
 std::string pair_of(const std::string& line, const std::string& file) {
   const Json json = parse_json(line, file);
-  std::string pair;
-  for (const char* key : {"sentence1", "sentence2"}) {
+  const auto text_of = [&](const char* key) {
     std::string text = json.at(key, file).string(message(file, ", ", key));
     for (char& c : text)
       if (c == '\t' || c == '\n' || c == '\r') c = ' ';
-    pair += (pair.empty() ? "" : "\t") + text;
-  }
-  return pair + "\n";
+    return text;
+  };
+  return text_of("sentence1") + "\t" + text_of("sentence2") + "\n";
 }
 
 // Grey values, 0 to 255, of numbers from 0 to 1; they must be as many as those of the first image, a square's.

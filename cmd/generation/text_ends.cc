@@ -7,14 +7,6 @@
 #include "ckks/wire/ciphertext_file.h"
 
 namespace psm::cmd {
-namespace {
-
-const PlanEnd* find(const std::vector<PlanEnd>& ends, const std::string& name) {
-  const auto found = std::find_if(ends.begin(), ends.end(), [&](const PlanEnd& e) { return e.name == name; });
-  return found == ends.end() ? nullptr : &*found;
-}
-
-}  // namespace
 
 TextEnds::TextEnds(PlanEnds prompt, PlanEnds token)
     : prompt_inputs(std::move(prompt.inputs)),
@@ -23,16 +15,16 @@ TextEnds::TextEnds(PlanEnds prompt, PlanEnds token)
   if (token.inputs.empty()) throw Error("this program goes on with no text; compile it with --for text");
   // Takes a cache out of what an entry point gives.
   const auto take = [](std::vector<PlanEnd>& outputs, const char* entry, const PlanEnd& cache) {
-    const PlanEnd* const out = find(outputs, cache.name);
-    if (out == nullptr || out->level < cache.level)
+    const auto out = std::ranges::find(outputs, cache.name, &PlanEnd::name);
+    if (out == outputs.end() || out->level < cache.level)
       throw Error(message("the entry point '", entry, "' does not give '", cache.name, "' at level ",
                           int{cache.level}, ", as a token takes it; compile the model again"));
-    outputs.erase(outputs.begin() + (out - outputs.data()));
+    outputs.erase(out);
   };
   for (PlanEnd& end : token.inputs) {
     if (end.name.starts_with(kWeightPrefix)) {
       weights.push_back(std::move(end));
-    } else if (find(token_outputs, end.name) == nullptr) {
+    } else if (std::ranges::find(token_outputs, end.name, &PlanEnd::name) == token_outputs.end()) {
       token_inputs.push_back(std::move(end));
     } else {
       take(token_outputs, kToken, end);
@@ -47,6 +39,11 @@ uint64_t longest_file(const ckks::Context& context, const std::vector<PlanEnd>& 
   for (const PlanEnd& end : ends)
     bytes += wire::record_bytes(wire::ciphertext_payload(context, end.level, false));
   return bytes;
+}
+
+uint64_t longest_request(const TextEnds& ends) {
+  return std::max(longest_file(*ends.context, ends.prompt_inputs),
+                  longest_file(*ends.context, ends.token_inputs));
 }
 
 }  // namespace psm::cmd

@@ -57,8 +57,8 @@ struct TextNote : CiphertextNote {
 template <typename Tables>
 void describe(Tables& t, TextNote& note) {
   describe(t, static_cast<CiphertextNote&>(note));
-  bounded(t, note.first, 0, kMaxText, "its first token");
-  bounded(t, note.count, 1, kMaxText, "its number of tokens");
+  bounded(t, note.first, 0, kMaxText, "first token");
+  bounded(t, note.count, 1, kMaxText, "number of tokens");
 }
 
 // The server's first message in a conversation (frames.h).
@@ -75,12 +75,14 @@ struct Greeting {
 template <typename Tables>
 void describe(Tables& t, Greeting& greeting) {
   t.number(greeting.program), t.number(greeting.parameters), t.number(greeting.keys), t.number(greeting.text);
-  bounded(t, greeting.window, 0, kMaxText, "its window");
-  bounded(t, greeting.next, 0, 2 * kMaxText, "its next token");
+  bounded(t, greeting.window, 0, kMaxText, "window");
+  bounded(t, greeting.next, 0, 2 * kMaxText, "next token");
 }
 
 // The bytes of the longest file with these ciphertexts that a frame can carry.
 uint64_t longest_file(const ckks::Context& context, const std::vector<PlanEnd>& ends);
+// Those of the longest request, a prompt or a token.
+uint64_t longest_request(const TextEnds& ends);
 
 // A model's weights as ciphertexts, for a server that does not know them: a file of ckks/wire under the
 // owner's key, which is also the key of the prompts. Its note has the program, a random number (`request`), and

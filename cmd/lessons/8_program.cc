@@ -2,7 +2,6 @@
 // verified, and run on ciphertexts. Server and client know their files, and no model.
 #include "8_program.h"  // the function to write: of exercises/, or of solutions/
 
-#include <filesystem>
 #include <set>
 
 #include "attention/files/checkpoint.h"
@@ -34,8 +33,7 @@ void show(const std::string& path) {
 int main() {
   title("Lesson 8: from blocks to a file, and to an encrypted answer");
   const Checkpoint model = load_checkpoint("testdata/recall.safetensors");
-  const std::string name = std::filesystem::temp_directory_path() / "lesson_8",
-                    path = name + ".program";
+  const std::string name = temporary_path("lesson_8"), path = name + ".program";
   const Context context(insecure_bootstrappable(12));
   say_insecure(context.describe());
   const PackedModel packed(model, context, 1);

@@ -2,14 +2,18 @@
 // lessons_test.cc reads them back. Also the way around a function that the reader has not written yet.
 #pragma once
 
+#include <unistd.h>
+
 #include <cmath>
 #include <complex>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "ckks/base/clock.h"
+#include "ckks/base/error.h"
 #include "cmd/terminal/table.h"
 
 namespace psm {
@@ -54,15 +58,19 @@ inline std::string bits(double x, const char* pattern = "2^%.1f") {
   return x > 0 ? cmd::format(pattern, std::log2(x)) : "0";
 }
 
-inline std::string cell(const std::string& text) { return text; }
-inline std::string cell(const char* text) { return text; }
+template <typename T>
+std::string cell(const T& value) {
+  return message(value);
+}
 inline std::string cell(bool holds) { return holds ? "yes" : "NO"; }
 inline std::string cell(double x) { return cmd::format("%.5f", x); }
-inline std::string cell(int x) { return std::to_string(x); }
-inline std::string cell(int64_t x) { return std::to_string(x); }
-inline std::string cell(size_t x) { return std::to_string(x); }
 inline std::string cell(std::complex<double> z) {
   return cmd::format("%.4f", z.real()) + cmd::format("%+.4fi", z.imag());
+}
+
+// Where a lesson leaves a file, apart for each user of the machine.
+inline std::string temporary_path(const std::string& name) {
+  return std::filesystem::temp_directory_path() / message(name, "_", ::getuid());
 }
 
 // The seconds of a piece of work.

@@ -9,8 +9,7 @@ namespace psm::cmd {
 namespace {
 
 enum Kind : uint8_t { kRecall = 1, kImages, kTokenizer };
-constexpr const char* kNote = "prompts";  // of a checkpoint
-constexpr int kMostOfGrid = 1 << 12;      // pixels of a side of an image
+constexpr int kMostOfGrid = 1 << 12;  // pixels of a side of an image
 
 struct Form {
   uint8_t kind = 0;
@@ -24,10 +23,10 @@ void describe(Tables& t, Form& form) {
   t.number(form.kind);
   if (form.kind == kRecall)
     for (int* number : {&form.recall.keys, &form.recall.values, &form.recall.pairs, &form.recall.length})
-      wire::integer(t, *number);
+      t.number(*number);
   if (form.kind == kImages)
     for (int* number : {&form.images.height, &form.images.width, &form.images.patch, &form.images.channels}) {
-      wire::integer(t, *number);
+      t.number(*number);
       if (*number < 1 || *number > kMostOfGrid) t.refuse("its images have no size");
     }
   if (form.kind == kTokenizer) t.text(form.tokenizer);
@@ -49,7 +48,7 @@ PromptCodec codec_of_form(std::string_view bytes, const attention::Readable& mod
   if (bytes.empty()) return PromptCodec(model.vocab, model.classes);
   const Form form = wire::from_bytes<Form>(bytes, what);
   if (form.kind == kRecall) {
-    form.recall.validate();
+    prefixed(what, [&] { form.recall.validate(); });
     if (form.recall.length > model.context)
       throw Error(what + " has sequences that are longer than the model takes");
     if (int64_t{form.recall.keys} + form.recall.values != model.vocab)  // before their names are made
@@ -59,14 +58,12 @@ PromptCodec codec_of_form(std::string_view bytes, const attention::Readable& mod
                       : form.kind == kImages
                           ? PromptCodec(form.images, model.classes)
                           : PromptCodec(nn::tokenizer_from_bytes(form.tokenizer, what), model.classes);
-  codec.require_fitting(model);
+  prefixed(what, [&] { codec.require_fitting(model); });
   return codec;
 }
 
-bool say_what_prompts_are(const Notes& notes) { return notes.contains(kNote); }
-
 PromptCodec codec_of(const attention::Readable& model, const Notes& notes) {
-  const auto note = notes.find(kNote);
+  const auto note = notes.find(kPromptsNote);
   if (note == notes.end())
     throw Error(
         model.patch_inputs > 0
@@ -79,12 +76,10 @@ PromptCodec codec_of(const attention::Readable& model, const Notes& notes) {
   return codec_of_form(*form, model, what);
 }
 
-void forget_prompts(Notes& notes) { notes.erase(kNote); }
-
 void write_notes(const PromptCodec& codec, Notes& notes, const attention::Readable& model) {
   codec.require_fitting(model);
   const std::string form = prompt_form(codec);
-  notes[kNote] = hex(form.data(), form.size());
+  notes[kPromptsNote] = hex(form.data(), form.size());
 }
 
 }  // namespace psm::cmd

@@ -1,6 +1,6 @@
 // The form of a model's prompts, as a table in client's files and checkpoints: the sizes of a recall task,
 // the grid of images, or a tokenizer (nn/text/bpe/tokenizer_tables.h). FORMATS.md has it byte by byte. A checkpoint
-// has it in hexadecimal digits, as its note "prompts".
+// has it in hexadecimal digits, as a note.
 #pragma once
 
 #include <map>
@@ -17,12 +17,13 @@ PromptCodec codec_of_form(std::string_view form, const attention::Readable& mode
 
 using Notes = std::map<std::string, std::string>;
 
-bool say_what_prompts_are(const Notes& notes);
+// The note of a checkpoint; without it, nothing is said of prompts.
+inline constexpr const char* kPromptsNote = "prompts";
+
 // Throws Error if the notes of the model's checkpoint say nothing about its prompts, or something that does
 // not fit the model.
 PromptCodec codec_of(const attention::Readable& model, const Notes& notes);
 // Writes the note. Throws Error if the codec does not fit the model.
 void write_notes(const PromptCodec& codec, Notes& notes, const attention::Readable& model);
-void forget_prompts(Notes& notes);
 
 }  // namespace psm::cmd

@@ -17,6 +17,7 @@ namespace psm::cmd {
 namespace {
 
 constexpr uint64_t kMaxPromptBytes = uint64_t{1} << 24;
+constexpr int kMostSamples = 4096;
 
 // The first `count` windows of `length` tokens of a text. Throws Error if it has fewer.
 std::vector<std::vector<int>> windows_of_text(const PromptCodec& codec, const std::string& file, int count,
@@ -49,7 +50,7 @@ void PromptCodec::require_fitting(const attention::Readable& model) const {
     throw Error(
         "the checkpoint does not say what images it reads; use one of //cmd:train, or import it again");
   if (const int symbols = recall_ ? recall_->keys + recall_->values : model.vocab; symbols != model.vocab)
-    throw Error(message("the checkpoint names ", symbols, " symbols, but its model has ", model.vocab));
+    throw Error(message("the prompts have ", symbols, " symbols and the model ", model.vocab));
   if (tokenizer_ && tokenizer_->vocab() > model.vocab)
     throw Error(message("the tokenizer has ", tokenizer_->vocab(), " tokens and the model ", model.vocab,
                         "; give the tokenizer that belongs to the model"));
@@ -162,9 +163,9 @@ PromptFlags::PromptFlags(Flags& flags, const char* of_seed)
       prompt_(flags.text("prompt", "", "one prompt: text, or words such as k3 v7 k0 v12 for a recall model")),
       file_(flags.text("prompts", "", "file of prompts, one a line; of images in MNIST's format, unpacked")),
       sample_(flags.integer(
-          "sample", 16, 1, 4096,
-          "draw so many unseen prompts (recall models); with --prompts the first so many images of the file, "
-          "or windows of a text as long as the model takes")),
+          "sample", 16, 1, kMostSamples,
+          "draw so many unseen prompts (recall models); with --prompts the first so many images of the file "
+          "(4096 unless it is given), or windows of a text as long as the model takes")),
       cut_(flags.truth("cut", false,
                        "cut a classifier's texts that are longer than the model takes, as //cmd:train does")),
       seed_(flags.integer("seed", 1, 0, INT64_MAX, of_seed)) {}
@@ -184,7 +185,8 @@ std::vector<std::vector<int>> PromptFlags::read(const PromptCodec& codec, int lo
   if (codec.reads_images()) {
     if (!flags_.given("prompts") || flags_.given("prompt"))
       throw Error("the model reads images; give a file of them with --prompts, and with --sample how many");
-    return codec.read_images(resolve_user_path(file_), static_cast<int>(sample_));
+    return codec.read_images(resolve_user_path(file_),
+                             flags_.given("sample") ? static_cast<int>(sample_) : kMostSamples);
   }
   if (flags_.given("prompts") && flags_.given("sample") && !flags_.given("prompt"))
     return windows_of_text(codec, file_, static_cast<int>(sample_), longest);

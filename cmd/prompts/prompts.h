@@ -98,7 +98,9 @@ class PromptFlags {
  public:
   // `of_seed` says what --seed, declared here, decides.
   explicit PromptFlags(Flags& flags, const char* of_seed = "of --sample; cryptography takes no seed");
-  bool given() const { return flags_.given("prompt") || flags_.given("prompts") || flags_.given("sample"); }
+  bool given() const {
+    return flags_.given("prompt") || flags_.given("prompts") || flags_.given("sample") || flags_.given("cut");
+  }
   // The same prompts for another command that takes these flags.
   std::vector<std::string> arguments() const;
   uint64_t seed() const { return static_cast<uint64_t>(seed_); }

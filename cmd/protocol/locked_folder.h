@@ -1,4 +1,4 @@
-// A folder that one process of a client uses at a time, on file systems with locks.
+// A folder that one process uses at a time, on file systems with locks.
 #pragma once
 
 #include <fcntl.h>
@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -18,16 +19,26 @@ class LockedFolder {
  public:
   // Makes the folder unless it exists, and locks it. Throws Error if it `cannot` ("make keys in") be made or opened, or
   // if another process `does` that ("is making keys in").
-  LockedFolder(const std::string& path, const char* cannot, const char* does) : path_(path) {
+  //
+  // With `waits_at` ("/lock") the lock is that of a file of its own in the folder, so that client and server may be given
+  // the same one. Another process, which is then a "server that has" the folder, say, is waited for.
+  LockedFolder(const std::string& path, const char* cannot, const char* does, const char* waits_at = nullptr)
+      : path_(path) {
     std::error_code failed;
     made_ = std::filesystem::create_directories(path, failed);
-    descriptor_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    descriptor_ = waits_at ? ::open((path + waits_at).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)
+                           : ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor_ < 0)
       throw Error(
           message("cannot ", cannot, " ", path, ": ", failed ? failed.message() : std::strerror(errno)));
     if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-    ::close(descriptor_);
-    throw Error(message("another process ", does, " ", path));
+    if (!waits_at) {
+      ::close(descriptor_);
+      throw Error(message("another process ", does, " ", path));
+    }
+    std::fprintf(stderr, "waiting for another %s %s\n", does, path.c_str());
+    while (::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
+    }
   }
   // Removes the folder if it was made here and nothing is in it.
   ~LockedFolder() {

@@ -55,11 +55,12 @@ Note parse_note(const std::string& text, const std::string& what) {
   return wire::from_bytes<KindAndNote<Note>>(text, what).note;
 }
 
-// A number of a note that serves as a size or a place: must lie in [lo, hi].
+// A number that serves as a size or a place. A reader refuses one outside [lo, hi].
 template <typename Tables>
 void bounded(Tables& t, int& value, int lo, int hi, const char* what) {
-  wire::integer(t, value);
-  if (value < lo || value > hi) t.refuse(message(what, " is ", value, ", and not from ", lo, " to ", hi));
+  t.number(value);
+  if (Tables::kReads && (value < lo || value > hi))
+    t.refuse(message("its ", what, " is ", value, "; ", lo, " to ", hi, " are possible"));
 }
 
 // The note of a ciphertext file. A server reads nothing else besides the ciphertexts: the program that they

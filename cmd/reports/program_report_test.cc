@@ -49,10 +49,10 @@ std::string write_sample(const std::string& name, bool predicts) {
   token.name = "token";
   token.argument = "position";
   token.first = 5;
-  for (program::Instruction i : token.plan.program.instructions) {
+  for (const program::Instruction& i : token.plan.program.instructions) {
     if (i.opcode != program::Opcode::kMultiplyPlain || i.plain.period() != 64) continue;
-    i.plain = ckks::Plain(std::vector<ckks::Complex>(64, 0.5));
-    token.by_argument.push_back({i});  // a value of the argument for each layer
+    // A value of the argument for each layer.
+    token.by_argument.push_back({{i.results[0], ckks::Plain(std::vector<ckks::Complex>(64, 0.5))}});
   }
   file.about["model"] = "a\tsample";
   if (predicts) {

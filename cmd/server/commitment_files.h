@@ -40,7 +40,7 @@ template <typename Tables>
 void describe(Tables& t, CommitmentNote& note) {
   t.number(note.program_id), t.number(note.request);
   wire::list(t, note.roots, sizeof(program::Digest), [&](program::Digest& root) { digest(t, root); });
-  wire::list(t, note.challenged, 4, [&](int& step) { wire::integer(t, step); });
+  wire::list(t, note.challenged, 4, [&](int& step) { t.number(step); });
 }
 template <typename Tables>
 void describe(Tables& t, OpeningNote& note) {

@@ -125,7 +125,8 @@ class Request {
 
   // What is left where `group` was interrupted, and how to go on.
   std::string keep(size_t group) const {
-    if (const std::string saved = state_.text(); !paths_.state.empty() && !saved.empty())
+    if (const std::string saved = state_.text();
+        !paths_.state.empty() && !saved.empty() && !state_.lacks_answers())
       return message("of ", paths_.shown, " ", saved, " are kept in ", paths_.state,
                      "; run the same command again to go on from there");
     if (group == 0)
@@ -274,9 +275,6 @@ int infer(int argc, char** argv, Ranks* ranks) {
   program::VerifiedProgram verified = program::load_program(resolve_user_path(program_path));
   const program::ProgramDigest digest = verified.file.digest;
   PlannedPass pass(std::move(verified));
-  if (!shares_passes)
-    pass.reading.encoded_limit =
-        memory_flag.left_for_plaintexts(pass.reading.least_bytes(), pass.reading.encoded_limit);
   if (leads || !ring.insecure) ring.require_security(*pass.context);
   const ckks::Context& context = *pass.context;
   const PlanEnds ends = pass.ends();
@@ -286,7 +284,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
   key_reader.require(pass.keys);
   if (ranks != nullptr) ranks->require_same(digest, key_reader.fingerprint(), is_folder, network);
   if (shares_passes && !leads) {
-    ranks->share(pass, key_reader, memory_flag, false)->serve();
+    ranks->share(pass, key_reader, memory_flag, 0, false)->serve();
     return 0;
   }
   const InterruptionWatch watch;
@@ -348,13 +346,19 @@ int infer(int argc, char** argv, Ranks* ranks) {
     return 0;
   }
   // In addition to what the machine holds: the inputs of the group that runs, the answers of its file, and what is opened.
-  const size_t wanted = pass.server_bytes() + group_bytes(context, ends.inputs) +
-                        most_groups * group_bytes(context, ends.outputs) +
+  const size_t beside = group_bytes(context, ends.inputs) + most_groups * group_bytes(context, ends.outputs) +
                         (committed ? committed->opened_bytes() : 0);
-  if (shares_files) {
-    ranks->require_memory_of_each(wanted);
-  } else if (!shares_passes) {
-    require_memory(wanted);
+  if (!shares_passes) {
+    const int processes = ranks == nullptr ? 1 : ranks->here();
+    const uint64_t available = device ? 0 : available_memory_bytes() / static_cast<uint64_t>(processes);
+    pass.reading.encoded_limit = memory_flag.left_for_plaintexts(
+        pass.reading.least_bytes() + static_cast<double>(beside), pass.reading.encoded_limit, available);
+    const size_t wanted = pass.server_bytes(device != nullptr) + beside;
+    if (shares_files) {
+      ranks->require_memory_of_each(wanted);
+    } else {
+      require_memory(wanted);
+    }
   }
   fit_to_device(device.get(), pass);
 
@@ -362,7 +366,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
   ckks::EvaluationKeys keys;
   if (!shares_passes) {
     figures.calibrate();
-    TouchedMemory memory(static_cast<size_t>(pass.reading.run_bytes()));
+    TouchedMemory memory(device ? 0 : static_cast<size_t>(pass.reading.run_bytes()));
     keys = read_keys(key_reader, pass.keys);
     figures.touched(memory.finish());
   }
@@ -370,7 +374,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
   std::unique_ptr<SharedPasses> shared;
   std::unique_ptr<Server> own;
   if (shares_passes) {
-    shared = ranks->share(pass, key_reader, memory_flag, !state_path.empty());
+    shared = ranks->share(pass, key_reader, memory_flag, beside, !state_path.empty());
   } else {
     own = std::make_unique<Server>(pass, keys, engine_on(device.get(), context));
   }

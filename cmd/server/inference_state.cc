@@ -25,7 +25,7 @@ struct GroupNote {
 template <typename Tables>
 void describe(Tables& t, GroupNote& note) {
   t.number(note.program), t.number(note.request), t.number(note.group);
-  wire::integer(t, note.next_instruction);
+  t.number(note.next_instruction);
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ std::string InferenceState::text() const {
                  pass_.plan.program.instructions.size());
 }
 
-void InferenceState::save(size_t next_instruction, const LiveValues& live) {
+bool InferenceState::save(size_t next_instruction, const LiveValues& live) {
   const size_t group = answers_.size();
   try {
     const GroupNote note{pass_.program_id, request_, group, static_cast<int>(next_instruction)};
@@ -104,9 +104,11 @@ void InferenceState::save(size_t next_instruction, const LiveValues& live) {
     for (const auto& [value, ciphertext] : live) writer.write(*ciphertext);
     writer.commit();
     saved_ = next_instruction;
+    return true;
   } catch (const Error& error) {
     std::fprintf(stderr, "warning: %s; the run goes on, and would resume from what was saved before\n",
                  visible(error.what()).c_str());
+    return false;
   }
 }
 
@@ -126,7 +128,7 @@ void InferenceState::finish_group(Outputs outputs) {
       const auto output = std::ranges::find(plan.program.outputs, value, &program::NamedValue::value);
       if (output != plan.program.outputs.end()) live.emplace_back(value, &outputs.at(output->name));
     }
-    save(plan.program.instructions.size(), live);
+    if (!save(plan.program.instructions.size(), live)) lacks_answers_ = true;
   }
   answers_.push_back(std::move(outputs));
   saved_ = 0;

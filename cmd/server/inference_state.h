@@ -37,6 +37,8 @@ class InferenceState {
   // Makes a run of the first unfinished group save itself after each block. A failed save only warns.
   void watch(program::RunOptions& options);
   void finish_group(Outputs outputs);
+  // Whether the save of a finished group failed, so that only answers() has it.
+  bool lacks_answers() const { return lacks_answers_; }
   // The saved state in words: "1 of 2 groups of prompts, and the next up to instruction 40 of 300"; empty if
   // there is none.
   std::string text() const;
@@ -46,7 +48,7 @@ class InferenceState {
   std::string path(size_t group) const { return message(folder_, "/group-", group); }
   // Throws Error if the file belongs to another group or other keys, or lacks values that the plan needs there.
   program::RunState load(size_t group) const;
-  void save(size_t next_instruction, const LiveValues& live);
+  bool save(size_t next_instruction, const LiveValues& live);  // false: it failed
 
   std::string folder_;
   const PlannedPass& pass_;
@@ -56,6 +58,7 @@ class InferenceState {
   std::vector<Outputs> answers_;
   std::optional<program::RunState> checkpoint_;
   size_t saved_ = 0;  // instructions of the first unfinished group
+  bool lacks_answers_ = false;
 };
 
 }  // namespace psm::cmd

@@ -1,9 +1,11 @@
 // --memory, and whether the machine has it.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -38,10 +40,15 @@ class MemoryFlag {
             flags.text("memory", "",
                        "how much memory to take, such as 16GB: what the process, keys and ciphertexts leave "
                        "keeps encoded weights for further runs")) {}
-  // The bytes for encoded plaintexts, if a run without them adds `least` bytes to what this process holds; `usual`
-  // without the flag. Throws Error if the flag is not a size, or too little.
-  size_t left_for_plaintexts(double least, size_t usual) const {
-    if (text_.empty()) return usual;
+  // The bytes for encoded plaintexts, if a run without them adds `least` bytes to what this process holds. Without the
+  // flag they are `usual`, or less if little is `available` to this process (0: not known, or plaintexts go to a
+  // device). Throws Error if the flag is not a size, or too little.
+  size_t left_for_plaintexts(double least, size_t usual, uint64_t available) const {
+    // A quarter of the rest stays free: other programs change what they take.
+    if (text_.empty())
+      return available == 0 ? usual
+                            : static_cast<size_t>(std::clamp(0.75 * (static_cast<double>(available) - least),
+                                                             0.0, static_cast<double>(usual)));
     const std::optional<double> bytes = parse_bytes(text_);
     if (!bytes) throw Error(message("--memory ", text_, " is no size; give one such as 700MB or 16GB"));
     buffer_pool::trim();  // what it keeps, the run takes

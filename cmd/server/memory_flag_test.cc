@@ -18,15 +18,18 @@ TEST_CASE("sizes are numbers with a unit, and nothing else") {
 }
 
 TEST_CASE("what is left beside a run keeps plaintexts, and too little is refused") {
-  const auto left = [](std::string value) {
+  const auto left = [](std::string value, uint64_t available = 0) {
     Flags flags("test", "a test");
     const MemoryFlag flag(flags);
     std::string program = "test", name = "--memory";
     char* arguments[] = {program.data(), name.data(), value.data()};
     flags.parse(value.empty() ? 1 : 3, arguments);
-    return flag.left_for_plaintexts(2e9, 77);
+    return flag.left_for_plaintexts(2e9, 77, available);
   };
   CHECK(left("") == 77);
+  CHECK(left("", 3'000'000'000) == 77);
+  CHECK(left("", 2'000'000'040) == 30);
+  CHECK(left("", 1) == 0);
   CHECK(left("4GB") > 1000000000);  // this process is small
   CHECK(left("4GB") < 2000000000 - current_resident_bytes() / 2);
   CHECK_REFUSED(left("2GB"), "keys and ciphertexts take 2.");

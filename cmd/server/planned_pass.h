@@ -50,8 +50,11 @@ struct PlannedPass {
   size_t device_room = 0;         // on a device, for encoded plaintexts beyond the usual
 
   PlanEnds ends() const { return ends_of(plan, program_id); }
-  // The server's predicted peak memory, without the program: keys, encoded transforms and weights, live ciphertexts.
-  size_t server_bytes() const { return static_cast<size_t>(reading.run_bytes() + reading.key_bytes); }
+  // The server's predicted peak memory, without the program: keys, encoded transforms and weights, live ciphertexts. If it
+  // computes on a device, the keys alone are in the host's memory too.
+  size_t server_bytes(bool on_device = false) const {
+    return static_cast<size_t>(reading.key_bytes + (on_device ? 0 : reading.run_bytes()));
+  }
 };
 
 }  // namespace psm::cmd

@@ -46,7 +46,8 @@ void serve(int argc, char** argv, FrameChannel& client) {
 
   TextProgram program(program::load_program(resolve_user_path(program_path)));
   for (program::MeterReading* reading : {&program.prompt_reading, &program.token_reading})
-    reading->encoded_limit = memory_flag.left_for_plaintexts(program.least_bytes(), reading->encoded_limit);
+    reading->encoded_limit = memory_flag.left_for_plaintexts(program.least_bytes(), reading->encoded_limit,
+                                                             device ? 0 : available_memory_bytes());
   const ckks::Context& context = *program.context;
   if (!ring.insecure) ring.require_security(context);  // its warning is the client's to give
   std::optional<EncryptedWeights> weights;
@@ -54,7 +55,9 @@ void serve(int argc, char** argv, FrameChannel& client) {
   if (!weights && !program.weights.empty())
     throw Error("this program has no weights; give --weights, which //cmd:generate encrypts");
   const size_t bytes = program.server_bytes(device != nullptr);
-  require_memory(bytes);
+  // A device's keys, caches and weights are in the host's memory too.
+  require_memory(device ? program.keys.bytes(context.chain()) + program.cache_bytes() + program.weight_bytes()
+                        : bytes);
   DeviceFlag::require_room(device.get(), bytes);
   TextServer(program, resolve_user_path(keys_path), resolve_user_path(state),
              engine_on(device.get(), context), weights ? &*weights : nullptr)

@@ -177,14 +177,6 @@ std::span<const Experiment> experiments() {
        .data = StudyData::kPhrases,
        .groups = {{"SST-2", 2, 64, 4, to_polynomial(compared(6))}},
        .trainings = 4.5 / 0.7},
-      {.name = "sentence-pairs",
-       .title = "Classified pairs of sentences (QNLI)",
-       .labels = {"tab:glue (QNLI)"},
-       .scaled_down = "As `sentences`. Only QNLI's dev file is at hand, 5,463 pairs, which teach a model of "
-                      "random weights little. MNLI is left out.",
-       .data = StudyData::kPairs,
-       .groups = {{"QNLI", 2, 64, 4, to_polynomial(compared(6))}},
-       .trainings = 4.5 / 0.3},
   };
   return all;
 }

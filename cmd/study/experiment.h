@@ -3,7 +3,7 @@
 // An experiment is a list of groups, and a group is a list of rows: models that differ in little and are
 // trained in the same way. run_experiment trains every row with every seed, and makes a plot and a table of each
 // group. `show` adds further results. A new experiment is an entry with the paper's labels. attention/PAPER.md
-// has what the paper says of each but `sentence-pairs`, and the figures that another command shows.
+// has what the paper says of each, and the figures that another command shows.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@
 
 namespace psm::cmd {
 
-enum class StudyData { kText, kImages, kPhrases, kPairs };
+enum class StudyData { kText, kImages, kPhrases };
 
 // A model: from random weights, or from those of an earlier row of its group with the same seed.
 struct Row {
@@ -75,7 +75,7 @@ void show_ranges(const StudyOptions&, const train::DataSource&, const TrainedGro
 void show_attention(const StudyOptions&, const train::DataSource&, const TrainedGroup&, StudyResult&);
 // softmax_costs.cc: forms of attention weights on ciphertexts, on the scores of these models.
 void show_softmax_costs(const StudyOptions&, const train::DataSource&, const TrainedGroup&, StudyResult&);
-// plots.cc
+// looks.cc: figures that train nothing.
 void plot_softmax_curves(StudyResult& result);
 void plot_division_error(StudyResult& result);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/hex.h"
 #include "cmd/terminal/html.h"
 
 namespace psm::cmd {
@@ -62,9 +63,11 @@ void StudyResult::images(const std::string& title, const ImageGrid& grid) {
   for (const ImageGrid::Row& row : grid.rows) {
     PSM_CHECK(row.images.size() == grid.columns.size(), row.images.size(), " ", grid.columns.size());
     out += "<tr>" + html_tagged("th", row.name);
-    for (size_t c = 0; c < row.images.size(); ++c)
-      out += "<td><img alt=\"" + xml_escape(row.name + ", " + grid.columns[c]) + "\" src=\"" +
-             "data:image/bmp;base64," + base64(row.images[c]) + "\"></td>";
+    for (size_t c = 0; c < row.images.size(); ++c) {
+      out += "<td><img alt=\"" + xml_escape(row.name + ", " + grid.columns[c]) + "\" src=\"data:image/bmp,";
+      for (const char& byte : row.images[c]) out += "%" + hex(&byte, 1);
+      out += "\"></td>";
+    }
     out += "</tr>\n";
   }
   html_ += html_wide(title, out + "</table>");
@@ -90,19 +93,6 @@ std::string bitmap_of_weights(const std::vector<double>& values, int size) {
     file.append(padding, '\0');
   }
   return file;
-}
-
-std::string base64(const std::string& bytes) {
-  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const size_t here = std::min<size_t>(3, bytes.size() - i);
-    uint32_t group = 0;
-    for (size_t k = 0; k < 3; ++k)
-      group = group << 8 | (k < here ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (size_t k = 0; k < 4; ++k) text.push_back(k <= here ? kDigits[group >> (18 - 6 * k) & 63] : '=');
-  }
-  return text;
 }
 
 }  // namespace psm::cmd

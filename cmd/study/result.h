@@ -50,7 +50,4 @@ class StudyResult {
 // white and the largest is black. The square root lies between, so that a hundredth of the largest is still seen.
 std::string bitmap_of_weights(const std::vector<double>& values, int size);
 
-// RFC 4648, with padding.
-std::string base64(const std::string& bytes);
-
 }  // namespace psm::cmd

@@ -43,19 +43,14 @@ TEST_CASE("HTML has every item, and no text becomes a tag") {
   CHECK(count(html, "<svg") == 1);
   CHECK(count(html, "class=\"wide\"") == 3);
   CHECK(count(html, "<img") == 1);
-  CHECK(count(html, "data:image/bmp;base64,Qk0") == 1);
+  CHECK(count(html, "data:image/bmp,%42%4d%") == 1);
   CHECK(count(html, "<td>21.18</td>") == 1);
   CHECK(contains(html, "a &lt; b"));
   CHECK_FALSE(contains(html, "nan"));
   CHECK(contains(result.text(), "21.18"));
 }
 
-TEST_CASE("base64 is that of RFC 4648, and a bitmap's size is in its header") {
-  CHECK(base64("") == "");
-  CHECK(base64("f") == "Zg==");
-  CHECK(base64("fo") == "Zm8=");
-  CHECK(base64("foo") == "Zm9v");
-  CHECK(base64("foobar") == "Zm9vYmFy");
+TEST_CASE("a bitmap's size is in its header") {
   // 54 bytes of headers, 1,024 of palette, rows of 4: two pixels and two of padding.
   const std::string file = bitmap_of_weights({0, 1, 0.25, 0}, 2);
   CHECK(file.size() == 54 + 1024 + 8);

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "attention/encrypted/query_block.h"
+#include "attention/encrypted/row_program.h"
 #include "ckks/base/buffer.h"
 #include "ckks/base/error.h"
 #include "ckks/base/random/training_random.h"
@@ -229,15 +229,15 @@ void show_softmax_costs(const StudyOptions&, const train::DataSource& source, co
   const ckks::BootstrapPlans bootstraps = ckks::plan_bootstraps(crypto, {{}});
   const program::CostModel costs = program::costs_of(crypto, bootstraps, kernels);
   Table one({"shape", "method", "levels", "bootstraps", "seconds, predicted", "seconds, measured",
-             "noise of the sums", "worst weight error", "mean KL"});
+             "noise of the sums", "worst weight error"});
   Table all({"shape", "method", "128 tokens: weights", "with values", "1,024 tokens: weights", "with values",
              "weights to the first's, 128", "1,024"});
   std::vector<std::vector<SoftmaxMethod>> by_length;  // of kKeyBlocks
   for (const int blocks : kKeyBlocks)
     by_length.push_back(softmax_methods(softmax, scaled_softmax, power, relu, blocks * kTokens));
   const std::vector<SoftmaxMethod>& methods = by_length.front();
-  std::vector<WeightErrors> errors;
-  for (const SoftmaxMethod& method : methods) errors.push_back(weight_errors(method));
+  std::vector<double> worst_errors;
+  for (const SoftmaxMethod& method : methods) worst_errors.push_back(worst_weight_error(method));
   Table rows({"weights of PowerSoftmax alone", "ciphertexts", "seconds, measured"});
   for (const Rows& each : kRows) {
     print(each.name, "\n");
@@ -262,7 +262,7 @@ void show_softmax_costs(const StudyOptions&, const train::DataSource& source, co
                run.seconds == 0 ? ""
                : run.error < 1  ? format("%.2g", run.error)
                                 : "lost in noise",
-               format("%.2g", errors[i].worst), format("%.2g", errors[i].kl)});
+               format("%.2g", worst_errors[i])});
       const double weights = seconds[0].weights, long_weights = long_context(seconds, &BlockSeconds::weights);
       if (i == 0) first_short = weights, first_long = long_weights;
       all.row({shape.name, method.name, format("%.0f", shape.layers * weights),

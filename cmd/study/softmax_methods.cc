@@ -90,25 +90,16 @@ std::vector<SoftmaxMethod> softmax_methods(const ScoreRows& softmax, const Score
   return methods;
 }
 
-WeightErrors weight_errors(const SoftmaxMethod& method) {
-  WeightErrors errors;
-  double rows = 0;
+double worst_weight_error(const SoftmaxMethod& method) {
+  double worst = 0;
   for (const auto& head : method.model->heads)
     for (std::vector<double> row : head) {
       std::vector<double> exact(row.size());
       attention::row_weights(method.model->config, row.data(), static_cast<int>(row.size()), exact.data());
       method.row.evaluate(row);
-      const double sum = std::accumulate(row.begin(), row.end(), 0.0),
-                   exact_sum = std::accumulate(exact.begin(), exact.end(), 0.0);
-      for (size_t j = 0; j < row.size(); ++j) {
-        errors.worst = std::max(errors.worst, std::abs(row[j] - exact[j]));
-        const double w = exact[j] / exact_sum, v = row[j] / sum;
-        if (w > 0) errors.kl += v > 0 ? w * std::log(w / v) : INFINITY;
-      }
-      ++rows;
+      for (size_t j = 0; j < row.size(); ++j) worst = std::max(worst, std::abs(row[j] - exact[j]));
     }
-  errors.kl /= rows;
-  return errors;
+  return worst;
 }
 
 }  // namespace psm::cmd

@@ -30,11 +30,7 @@ ScoreRows scaled_down(const ScoreRows& softmax);
 std::vector<SoftmaxMethod> softmax_methods(const ScoreRows& softmax, const ScoreRows& scaled_softmax,
                                            const ScoreRows& power, const ScoreRows& relu, int context);
 
-// Errors of a method's polynomial weights compared with the exact ones, over all its rows.
-struct WeightErrors {
-  double worst = 0;  // |difference|
-  double kl = 0;     // mean over the rows, of normalised weights; infinite where one is not positive
-};
-WeightErrors weight_errors(const SoftmaxMethod& method);
+// The largest |difference| of a method's polynomial weights and the exact ones, over all its rows.
+double worst_weight_error(const SoftmaxMethod& method);
 
 }  // namespace psm::cmd

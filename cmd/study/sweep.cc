@@ -35,13 +35,10 @@ struct Setting {
 };
 
 Setting setting_of(StudyData data, const StudyOptions& options) {
-  const auto sentences = [&](const char* file, int context) {
-    return Setting{Task::sentences(options.data_file(file), "", context,
-                                   nn::load_tokenizer(options.data_file("tokenizer/gpt2-encoder.json"))),
-                   16, 2e-3, 5e-4};
-  };
-  if (data == StudyData::kPhrases) return sentences("glue/sst2-train.tsv", 48);
-  if (data == StudyData::kPairs) return sentences("glue/qnli-dev.tsv", 96);
+  if (data == StudyData::kPhrases)
+    return {Task::sentences(options.data_file("glue/sst2-train.tsv"), "", 48,
+                            nn::load_tokenizer(options.data_file("tokenizer/gpt2-encoder.json"))),
+            16, 2e-3, 5e-4};
   if (data == StudyData::kImages)
     return {Task::images(options.data_file("image/mnist-t10k-images-idx3-ubyte.gz"),
                          options.data_file("image/mnist-t10k-labels-idx1-ubyte.gz")),

@@ -1,5 +1,3 @@
-#include "cmd/timing/bench_suite.h"
-
 #include <algorithm>
 #include <optional>
 
@@ -8,12 +6,13 @@
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/bootstrap/bootstrapper.h"
-#include "ckks/bootstrap/precision.h"
+#include "ckks/bootstrap/error_model.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
+#include "cmd/timing/suites.h"
 
 namespace psm::cmd {
 namespace {
@@ -51,11 +50,9 @@ class Suite {
 
   template <typename Body>
   void time(const char* name, int limbs, const Body& body) {
-    starting(name);
+    say(message("timing ", name));
     add(name, limbs, measure(options_.repetitions, body));
   }
-
-  void starting(const char* name) const { options_.starting(message("timing ", name)); }
 
   ckks::Ciphertext encrypt(const std::vector<ckks::Complex>& values, ckks::Level level) {
     return ckks::expand(encryptor_.encrypt(encoder_.encode(values, level)));
@@ -105,7 +102,7 @@ class Suite {
   }
 
   void bootstrap() {
-    starting("bootstrap_keygen");
+    say(message("timing ", "bootstrap_keygen"));
     const ckks::Bootstrapper bootstrapper(context_, encoder_);
     const ckks::BootstrapPlan& plan = bootstrapper.plan();
     const ckks::KeyRequest request = plan.key_request();
@@ -133,7 +130,7 @@ class Suite {
   // Bootstraps of n complex values. The run that is not timed serves a constant, whose error is another.
   Figures::Row& refresh(const char* name, const ckks::Bootstrapper& bootstrapper,
                         const ckks::EvaluationKeys& keys, int n) {
-    starting(name);
+    say(message("timing ", name));
     const ckks::Evaluator evaluator(context_, keys);
     const ckks::Decryptor decryptor(secret_);
     const ckks::Level entry = bootstrapper.plan().entry_level();

@@ -1,5 +1,3 @@
-#include "cmd/timing/device_suite.h"
-
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -14,6 +12,7 @@
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "cmd/server/chosen_engine.h"
+#include "cmd/timing/suites.h"
 
 namespace psm::cmd {
 namespace {
@@ -111,7 +110,6 @@ DeviceTimes device_suite(const ckks::Context& context, ckks::Device* device, con
   ckks::KeyRequest request = ckks::BootstrapPlan(context).key_request();
   request.need_galois(g, level);
   request.need_relinearisation(level);
-  const auto starting = [&](const std::string& name) { options.starting(message("timing ", name)); };
 
   DeviceTimes out;
   std::vector<Figures::Row*> rows;
@@ -145,13 +143,13 @@ DeviceTimes device_suite(const ckks::Context& context, ckks::Device* device, con
 
   const ckks::SecretKey secret = ckks::SecretKey::generate(context);
   ckks::KeyGenerator generator(secret);
-  starting("keys");
+  say(message("timing ", "keys"));
   const ckks::EvaluationKeys keys = generator.evaluation_keys(request);
   const ckks::PublicKey public_key = generator.public_key();
   ckks::Encryptor encryptor(context, public_key);
   const ChosenEngine here(context, keys, nullptr, {{}}),
       there(context, keys, std::make_unique<const ckks::DeviceEngine>(context, *device), {{}});
-  starting("ntt_forward");
+  say(message("timing ", "ntt_forward"));
   {
     const Transforms transforms(context, *device);
     const bool same_bits = transforms.same_bits();
@@ -163,7 +161,7 @@ DeviceTimes device_suite(const ckks::Context& context, ckks::Device* device, con
   }
   for (size_t i = 0; i < std::size(operations); ++i) {
     const Operation& operation = operations[i];
-    starting(operation.name);
+    say(message("timing ", operation.name));
     const ckks::Ciphertext x =
         encryptor.encrypt(here.encoder.encode(random_slots(1, context.slots()), operation.level));
     const ckks::Ciphertext moved = x.in(device);

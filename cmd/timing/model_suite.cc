@@ -1,5 +1,3 @@
-#include "cmd/timing/model_suite.h"
-
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -12,7 +10,7 @@
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device.h"
 #include "cmd/server/memory_flag.h"
-#include "cmd/timing/device_suite.h"
+#include "cmd/timing/suites.h"
 
 namespace psm::cmd {
 namespace {
@@ -105,16 +103,16 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   ModelTimes times{.ledger = program::Ledger(d.plan, d.context->scales())};
   Figures passes, launches;
   RunFigures figures(d);
-  require_memory(d.server_bytes());
+  require_memory(d.server_bytes(device != nullptr));
   fit_to_device(device, d);
 
   figures.calibrate();
 
-  options.starting("the twin, in the clear");
+  say("the twin, in the clear");
   const TwinPrediction twin = run_twin_on(d, prompts);
   times.ledger.set_ranges(twin.observations);
   times.ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
-  options.starting("keys");
+  say("keys");
   Session session(d, figures, engine_on(device, *d.context));
   const attention::ClientModel client = attention::client_model_of(d.model, d.packing);
   const Session::Ciphertexts inputs = session.encrypt(attention::client_inputs(client, prompts));
@@ -124,7 +122,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   double first = 0;
   program::RunResult last;
   for (int pass = 0; pass <= options.repetitions; ++pass) {
-    options.starting(pass == 0 ? "the first pass" : message("warm pass ", pass, " of ", options.repetitions));
+    say(pass == 0 ? "the first pass" : message("warm pass ", pass, " of ", options.repetitions));
     last = {};  // its outputs make room
     const double start = seconds_now();
     last = session.run(inputs);
@@ -143,7 +141,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   program::RunResult parts =
       std::move(warm[static_cast<size_t>(std::ranges::find(seconds, pass) - seconds.begin())]);
   if (device != nullptr) {
-    options.starting("a pass that waits for each instruction");
+    say("a pass that waits for each instruction");
     last = {};
     program::RunOptions waiting;
     waiting.waits = true;
@@ -161,7 +159,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   for (const auto& output : d.plan.program.outputs)
     times.ledger.set_measured(output.value, outputs.at(output.name), twin.outputs.at(output.name));
 
-  options.starting("calibrating, for the plan's prediction");
+  say("calibrating, for the plan's prediction");
   const RunFigures::Prediction& predicted = figures.predict_seconds();
   times.ledger.set_seconds(parts.seconds);
   times.ledger.set_predicted_seconds(predicted.instructions);

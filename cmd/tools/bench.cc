@@ -1,7 +1,6 @@
 // bazel run //cmd:bench -- --suite NAME [flags]: times the encrypted operations, the kernels they are made of, or
 // encrypted passes of a whole model. kSuites is the registry.
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <ranges>
 #include <string>
@@ -21,36 +20,34 @@
 #include "cmd/server/memory_flag.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/units.h"
-#include "cmd/timing/bench_suite.h"
-#include "cmd/timing/device_suite.h"
-#include "cmd/timing/model_suite.h"
+#include "cmd/timing/suites.h"
 #include "cmd/training/training_run.h"
 
 namespace psm::cmd {
 namespace {
 
-void say(const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); }
-
 void print_table(const Figures& figures) { print("\n", figures.table().text()); }
 
 // What a suite is told.
 struct Bench {
-  explicit Bench(Command& all)
-      : flags(all),
-        repetitions(
-            all.integer("repetitions", 7, 1, 1000,
-                        "runs of each operation, at least; of --suite model warm passes, 3 unless given")),
-        bootstraps(
-            all.integer("bootstrap-repetitions", 3, 1, 100,
-                        "runs of the bootstrap and of making its keys; of --suite model after each pass")),
-        shape(all, "pythia-70m"),
-        seed(all.integer("seed", 1, 1, INT64_MAX, "of weights and prompts; keys take no seed")),
-        model(all.text("model", "", "a polynomial model in place of a shape")),
-        text(all.text("text", "", "prompts of a text model are windows of this text's last tenth")),
-        prompts(all.integer("prompts", 0, 0, 4096, "prompts in a pass; 0: as many as share ciphertexts")),
-        ledger(all),
-        ring(all),
-        device(all) {}
+  Command& flags;
+  const int64_t& repetitions =
+      flags.integer("repetitions", 7, 1, 1000,
+                    "runs of each operation, at least; of --suite model warm passes, 3 unless given");
+  const int64_t& bootstraps =
+      flags.integer("bootstrap-repetitions", 3, 1, 100,
+                    "runs of the bootstrap and of making its keys; of --suite model after each pass");
+  const ShapeFlags shape{flags, "pythia-70m"};
+  const int64_t& seed =
+      flags.integer("seed", 1, 1, INT64_MAX, "of a shape's weights and prompts; keys take no seed");
+  const std::string& model = flags.text("model", "", "a polynomial model in place of a shape");
+  const std::string& text =
+      flags.text("text", "", "prompts of a text model are windows of this text's last tenth");
+  const int64_t& prompts =
+      flags.integer("prompts", 0, 0, 4096, "prompts in a pass; 0: as many as share ciphertexts");
+  const LedgerFlag ledger{flags};
+  const RingFlags ring{flags};
+  const DeviceFlag device{flags};
 
   // Says what computes, and with which parameters.
   std::unique_ptr<const ckks::Context> context() const {
@@ -64,7 +61,7 @@ struct Bench {
   // `usual`: repetitions unless they are given; 0: the flag's.
   SuiteOptions options(int usual = 0) const {
     const bool given = usual == 0 || flags.given("repetitions");
-    return {given ? static_cast<int>(repetitions) : usual, static_cast<int>(bootstraps), say};
+    return {given ? static_cast<int>(repetitions) : usual, static_cast<int>(bootstraps)};
   }
   // The shape's. The embedding is the client's: the vocabulary's size changes nothing.
   attention::ModelConfig config() const {
@@ -73,16 +70,6 @@ struct Bench {
     if (config.vocab > 0) config.vocab = kVocabulary;
     return config;
   }
-
-  const Command& flags;
-  const int64_t &repetitions, &bootstraps;
-  const ShapeFlags shape;
-  const int64_t& seed;
-  const std::string &model, &text;
-  const int64_t& prompts;
-  const LedgerFlag ledger;
-  const RingFlags ring;
-  const DeviceFlag device;
 };
 
 // The checkpoint of --model, which is no classifier.
@@ -145,8 +132,8 @@ Json time_kernels(const Bench& bench) {
       figures.row()
           .both("name", "kernel", program::name(static_cast<program::WorkKind>(k)))
           .both("backend", "backend", backend->name)
-          .number("limb_us", message("us a limb", machine.caveat()), 1e6 * machine.kernels.seconds[k],
-                  "%.2f");
+          .number("limb_us", "us a limb", 1e6 * machine.kernels.seconds[k], "%.2f")
+          .cell("", machine.caveat());
   }
   ckks::select_backend(in_use);
   print_table(figures);
@@ -190,7 +177,8 @@ Json time_device(const Bench& bench) {
                            {"device", device ? bench.device.name : "none"},
                            {"processor", processor_name()},
                            {"operations", times.operations.json()}};
-  if (bench.flags.given("shape") || bench.flags.given("model")) {
+  const auto given = [&](const char* flag) { return bench.flags.given(flag); };
+  if (given("shape") || given("tokens") || given("layers") || given("model")) {
     say("counting a pass of the model");
     const auto counted = bench.model.empty() ? model_to_time(bench, *context).deployment
                                              : std::make_unique<Deployment>(model_of(bench), *context);
@@ -222,7 +210,7 @@ const std::vector<Suite> kSuites{
     {"model",
      "encrypted passes of a whole model, a shape with random weights or a trained one: the first, warm "
      "ones and bootstraps between them; seconds by operation, memory, and the "
-     "answer compared with the twin's; Pythia 70M takes some twenty minutes on two cores and 12 GB",
+     "answer compared with the twin's; Pythia 70M takes minutes on two cores, and 12 GB of memory",
      {"shape", "tokens", "layers", "model", "seed", "text", "prompts", "ledger", "device"},
      time_model},
     {"device",
@@ -251,7 +239,7 @@ int bench(int argc, char** argv) {
   for (const Suite& suite : kSuites) help += message("\n", suite.name, ": ", suite.what);
   Command flags("bazel run //cmd:bench -- --suite NAME [flags]", help);
   const std::string& name = flags.text("suite", "ckks", "what to time: " + names);
-  const Bench bench(flags);
+  const Bench bench{flags};
   flags.begin(argc, argv);
   const auto suite = std::ranges::find(kSuites, name, &Suite::name);
   if (suite == kSuites.end()) throw Error(message("--suite ", name, " is not known; there are: ", names));
@@ -259,6 +247,8 @@ int bench(int argc, char** argv) {
   if (!bench.model.empty()) bench.shape.require_none();
   if (!bench.text.empty() && bench.model.empty())
     throw Error("--text is for a --model that was trained on text");
+  if (flags.given("seed") && !bench.model.empty())
+    throw Error("--seed is for a shape; the prompts of a --model are held-out ones");
   if (std::ranges::find(suite->flags, "shape") != suite->flags.end() && bench.model.empty()) bench.config();
   bench.flags.write_json(suite->run(bench));
   return 0;

@@ -11,13 +11,12 @@
 #include "attention/trained/batched_model.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/joined.h"
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
 #include "cmd/training/training_run.h"
-#include "train/data/documents.h"
 #include "train/evaluation/evaluation.h"
-#include "train/harness/harness_scores.h"
 #include "train/harness/harness_tasks.h"
 
 namespace psm::cmd {
@@ -47,7 +46,6 @@ struct HeldOut {
 // Every token of a text's documents.
 HeldOut documents_of(const std::string& text_path, const nn::Tokenizer& tokenizer, int context) {
   if (text_path.empty()) throw Error("a model with a tokenizer is scored on a text; give it with --text");
-  constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;
   HeldOut test{.documents = train::encode_documents(read_file(text_path, kMaxTextBytes), tokenizer),
                .positions = "tokens"};
   std::vector<int> targets;
@@ -215,7 +213,8 @@ int evaluate_command(int argc, char** argv) {
       "[flags]",
       "Scores a model on unseen data: recall on drawn sequences, perplexity a token and bits a byte on "
       "windows of the held-out part of a text that //cmd:train was given, or for an imported model on every "
-      "token of the text's documents (<|endoftext|> ends one). Bits a byte compare models of other "
+      "token of the text's documents (<|endoftext|> ends one). A classifier is scored on its first 1,000 "
+      "held-out examples. Bits a byte compare models of other "
       "tokenizers on the same text. With --tasks: accuracies on tasks of the evaluation harness, with "
       "standard errors. A polynomial form is scored too. With --logits: no scores, but the logits of "
       "prompts, of images or of tokens' numbers, as JSON.");
@@ -225,8 +224,8 @@ int evaluate_command(int argc, char** argv) {
   const int64_t& windows =
       flags.integer("windows", 128, 0, INT32_MAX, "of the held-out text to score; 0: all");
   const std::string& tasks = flags.text("tasks", "",
-                                        "tasks of the evaluation harness, for a model with a tokenizer: "
-                                        "lambada_openai,arc_easy,piqa,winogrande,winograd_wsc");
+                                        "tasks of the evaluation harness, for a model with a tokenizer, of " +
+                                            joined(train::harness_tasks(), ",", &train::HarnessTask::name));
   const std::string& dir = flags.text("dir", "", "the folder of the tasks' files, NAME.jsonl each");
   const int64_t& shots = flags.integer("shots", 0, 0, 100, "solved examples in front of each of a task's");
   const int64_t& limit =
@@ -248,7 +247,7 @@ int evaluate_command(int argc, char** argv) {
       if (flags.given(flag)) throw Error(message("--tasks are read from --dir; leave out --", flag));
   }
   if (logits.empty() && (prompt_flags.given() || !ids.empty()))
-    throw Error("--prompt, --prompts, --sample and --ids are for --logits; give both or neither");
+    throw Error("--prompt, --prompts, --sample, --cut and --ids are for --logits; give both or neither");
   if (!logits.empty() && (data.tasks() > 0 || flags.given("windows") || flags.given("json")))
     throw Error("--logits computes no score; leave out the data of one, and --json");
   const std::vector<train::HarnessTask> wanted =
@@ -280,6 +279,8 @@ int evaluate_command(int argc, char** argv) {
     throw Error("--windows are cut from a text that //cmd:train was given; leave it out for this model");
   HeldOut test;
   if (of_language && !has_windows) {
+    if (!data.valid.empty())
+      throw Error("an imported model is scored on all of --text; give that file alone, without --valid");
     test = documents_of(data.text, *tokenizer, checkpoint.weights.config.context);
   } else {
     const Task task = Task::of(checkpoint, data);

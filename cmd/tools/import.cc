@@ -1,7 +1,6 @@
 // Models of other programs as checkpoints of this one, with their tokenizers; and back into transformers'
 // files.
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "attention/files/stored_tensors.h"
 #include "attention/shape/model_json.h"
 #include "ckks/base/error.h"
+#include "ckks/base/files/byte_source.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
 #include "ckks/base/joined.h"
@@ -30,9 +30,8 @@ namespace fs = std::filesystem;
 // Whether a file is named as safetensors are, or begins as they do, with the length of a header and its brace.
 bool is_checkpoint(const std::string& path) {
   if (path.ends_with(".safetensors")) return true;
-  char start[9] = {};
-  std::ifstream(path, std::ios::binary).read(start, sizeof start);
-  return start[8] == '{' && start[6] == 0 && start[7] == 0;
+  char start[9];
+  return ByteSource(path).read(start, sizeof start) && start[8] == '{' && start[6] == 0 && start[7] == 0;
 }
 
 struct Imported : attention::ImportedModel {
@@ -52,18 +51,18 @@ Imported read_model(const std::string& path, const attention::FreshHead& head) {
     out.changed.push_back("RoPE's pairs of neighbours are pairs of halves");
   } else {
     out.checkpoint = attention::load_checkpoint(path);
-    if (head.mean_pooling) {
-      if (!out.checkpoint.weights.config.mean_pooling)
-        throw Error(message(path,
-                            " has no head that reads the mean of the tokens; import the model that it was "
-                            "trained from with --embedding --classes 2, and train again"));
-      attention::embed_sentences(out.checkpoint.weights);
-    } else if (head.classes) {
+    if (head.mean_pooling && !out.checkpoint.weights.config.mean_pooling)
+      throw Error(message(path,
+                          " has no head that reads the mean of the tokens; import the model that it was "
+                          "trained from with --embedding --classes 2, and train again"));
+    if (head.classes) {  // with a mean of the tokens it stays one
       attention::give_classifier(out.checkpoint.weights, *head.classes, head.seed);
       out.checkpoint.ranges = {};
-      write_scores({}, out.checkpoint);
       out.changed.push_back(message("a fresh classifier for ", *head.classes, " classes, to be trained"));
+    } else if (head.mean_pooling) {
+      attention::embed_sentences(out.checkpoint.weights);
     }
+    if (head.classes || head.mean_pooling) write_scores({}, out.checkpoint);  // those of another head
   }
   const attention::ModelConfig& config = out.checkpoint.weights.config;
   if ((head.mean_pooling && !config.mean_pooling) || (head.classes && config.classes == 0))
@@ -132,6 +131,7 @@ int import_command(int argc, char** argv) {
 
   const double start = seconds_now();
   const std::string source = resolve_user_path(from), model_file = "/model.safetensors";
+  require_kept(source, target, "the import");  // a model in parts has no file of the usual name
   for (const std::string& read : {source, source + model_file})
     require_kept(read, to == "checkpoint" ? target : target + model_file, "the import");
   Imported model =
@@ -141,7 +141,7 @@ int import_command(int argc, char** argv) {
   const attention::ModelConfig& config = checkpoint.weights.config;
   const auto tokenizer = find_tokenizer(tokenizer_path, source, checkpoint);
   if (tokenizer) write_notes(PromptCodec(tokenizer), checkpoint.notes, config);
-  if (tokenizer_path == "none" && config.patch_inputs == 0) forget_prompts(checkpoint.notes);
+  if (tokenizer_path == "none" && config.patch_inputs == 0) checkpoint.notes.erase(kPromptsNote);
   const std::string file_of_transformers = tokenizer ? nn::tokenizer_json(tokenizer->spec(), 0) : "";
 
   // transformers counts RoBERTa's positions over the tokens that are no padding, which is number 1 when written.

@@ -74,15 +74,25 @@ int write_tables(const std::string& repository) {
   return unsupported > 0;
 }
 
-// Runs the command of one result anew, or of all that have one, and compares. Writes the new figures if asked to.
+// The version at hand.
+std::string version() {
+  ChildProcess git({"git", "describe", "--always", "--dirty", "--abbrev=8"});
+  std::string commit = git.output();
+  if (commit.ends_with('\n')) commit.pop_back();
+  return commit;
+}
+
+// Runs the command of one result anew, or of all that have one, and compares. A command that fails is counted, and the
+// others still run. Writes the new figures if asked to.
 int verify(const std::string& repository, const std::string& name, bool write) {
-  int failed = 0, compared = 0;
+  int differing = 0, compared = 0, failed = 0;
   std::vector<Result> results = read_results(repository + "/" + kResultsFolder);
   const auto by_hand = [](const Figure& figure) { return figure.at.empty(); };
   std::erase_if(results, [&](const Result& result) {
     return (name.empty() ? result.command.empty() : result.name != name) ||
            std::ranges::all_of(result.figures, by_hand);
   });
+  if (results.empty()) throw Error(message("there is no result \'", name, "\' with a figure to compare"));
   for (const Result& result : results)  // before anything is run
     if (const auto figure = std::ranges::find_if(result.figures, by_hand);
         write && figure != result.figures.end())
@@ -90,18 +100,23 @@ int verify(const std::string& repository, const std::string& name, bool write) {
                           ", and --write would call it measured now; enter the new figures by hand"));
   for (Result& result : results) {
     print("== ", result.name, ": ", result.command, "\n");
-    ChildProcess git({"git", "describe", "--always", "--dirty", "--abbrev=8"});
-    std::string commit = git.output();
-    if (commit.ends_with('\n')) commit.pop_back();
+    const std::string commit = write ? version() : "";
     const double start = seconds_now();
-    const std::vector<std::optional<double>> values = measure_again(result);
-    const bool same_machine = result.machine == processor_name();
+    std::vector<std::optional<double>> values;
+    try {
+      values = measure_again(result);
+    } catch (const Error& error) {
+      print("not measured: ", error.what(), "\n");
+      ++failed;
+      continue;
+    }
+    const bool same_machine = is_same_machine(result.machine, processor_name());
     Table table({"figure", "stated", "now", "tolerance", ""});
     for (size_t i = 0; i < values.size(); ++i) {
       const Figure& figure = result.figures[i];
       if (!values[i]) continue;
       const bool confirmed = is_confirmed(figure, *values[i], same_machine);
-      failed += !confirmed, ++compared;
+      differing += !confirmed, ++compared;
       table.row({figure.name, format("%.6g", figure.value) + " " + figure.unit, format("%.6g", *values[i]),
                  percent(figure.tolerance), confirmed ? "" : "DIFFERS"});
       result.json["figures"][figure.name]["value"] = *values[i];
@@ -110,13 +125,13 @@ int verify(const std::string& repository, const std::string& name, bool write) {
           ", now on ", processor_name(), same_machine ? "" : "; times are not compared", "\n");
     if (!write) continue;
     result.json["commit"] = commit;
-    result.json["machine"] = processor_name();
+    if (!same_machine) result.json["machine"] = processor_name();
     result.json["seconds"] = seconds_now() - start;
     write_file(message(repository, "/", kResultsFolder, "/", result.name, ".json"), file_of(result.json));
   }
-  if (compared == 0) throw Error(message("there is no result \'", name, "\' with a figure to compare"));
-  print(failed, " of ", compared, " figures differ\n");
-  return failed > 0 && !write;
+  print(differing, " of ", compared, " figures differ\n");
+  if (failed > 0) print(failed, " of ", results.size(), " results were not measured\n");
+  return failed > 0 || (differing > 0 && !write);
 }
 
 // Says which files of testdata/data.json a folder has; makes the novels from raw ones first.
@@ -171,6 +186,8 @@ int study(int argc, char** argv) {
   const std::string& raw =
       flags.text("raw", "", "data: folder of raw novels, from which the texts are made first");
   flags.begin(argc, argv);
+  for (const char* flag : {"minutes", "seeds", "out", "text"})
+    if (flags.given(flag) && words[0] != "run") throw Error(message("--", flag, " is for run"));
   const std::string root = resolve_user_path(".");  // of the repository
   if (words[0] == "verify") return verify(root, words.size() == 2 ? words[1] : "", write);
   if (words.size() == 1 && words[0] == "list") return list();

@@ -20,8 +20,6 @@
 namespace psm::cmd {
 namespace {
 
-constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;
-
 int tokenizer(int argc, char** argv) {
   Command flags(
       "bazel run //cmd:tokenizer -- ACTION [flags]",
@@ -48,6 +46,7 @@ int tokenizer(int argc, char** argv) {
     return flags.given("text") ? read_file(resolve_user_path(path), kMaxTextBytes) : string;
   };
   if (words[0] == "train") {
+    if (flags.given("tokenizer")) throw Error("--tokenizer is for encode");
     flags.require("out");
     nn::BpeTrainerOptions options{.vocab = static_cast<int>(vocab), .special = {}};
     for (size_t at = 0; at < special.size();) {
@@ -79,6 +78,7 @@ int tokenizer(int argc, char** argv) {
     return 0;
   }
   if (words[0] != "encode") throw Error(message(words[0], " is not known; use train or encode"));
+  if (flags.given("vocab") || flags.given("special")) throw Error("--vocab and --special are for train");
   flags.require("tokenizer");
   const std::string file = resolve_user_path(tokenizer_path);
   const auto tokenizer = file.ends_with(".safetensors") ? tokenizer_of(attention::load_checkpoint(file))

@@ -65,12 +65,16 @@ class RecipeFlags {
         score_offset_(
             flags.text("score-offset", "",
                        "c of PowerSoftmax's (s + c)^p: none, learned (a number of each head, from p "
-                       "on), or a number; unless given none for recall and --paper, p for all else")),
+                       "on), or a number; unless given none for recall and --paper, p for all else; "
+                       "a PowerSoftmax model of --from keeps its own, learned unless all heads share it")),
         epsilon_(flags.number("epsilon", 0.2, 1e-9, 1e3,
-                              "of the last stage and of inference, added to the mean of s^p")),
-        steps_(flags.integer("steps", 0, 0, 10000000,
-                             "training steps of each attention, at most; 0: 1500 for recall, 1200 for all "
-                             "else; a quarter of that for continual training")),
+                              "of the last stage and of inference, added to the mean of s^p; unless given "
+                              "that of the model of --from, if it has been through that stage")),
+        steps_(
+            flags.integer("steps", 0, 0, 10000000,
+                          "training steps of each attention, at most; 0: 1500 for recall, 1200 for all "
+                          "else; a quarter of that for continual training; the learning rate rises for 100 "
+                          "steps (50 of --range-steps) and falls only after them")),
         range_steps_(
             flags.integer("range-steps", 0, 0, 10000000,
                           "steps of range minimisation; 0: 400 for recall, for all else half of --steps, but "
@@ -113,6 +117,8 @@ class RecipeFlags {
         if (flags_.given("score-offset"))
           throw Error("--score-offset is decided by the model of --from; leave it out");
         options.constant_score_offset = common_offset(from->weights);
+        if (!paper_ && !flags_.given("epsilon") && start.form == attention::PowerForm::kLengthAgnostic)
+          options.inference_epsilon = start.epsilon;
         if (!flags_.given("attention")) model.attention = start.attention;
       }
       train::require_continuable(start, model);
@@ -140,7 +146,8 @@ class RecipeFlags {
     if (family_.empty()) return;
     attention::ModelConfig& model = options.model;
     const attention::ModelConfig family = attention::preset(family_);
-    const char* of_task = !task.is_classifier()             ? "a language model"
+    const char* of_task = task.recall_task()                ? "recall (give --text with --tokenizer)"
+                          : !task.is_classifier()           ? "a language model"
                           : task.source->patch_inputs() > 0 ? "--images"
                                                             : "--sentences";
     const bool fits = task.is_classifier() ? family_ == (task.source->patch_inputs() > 0 ? "vit" : "roberta")
@@ -173,12 +180,10 @@ class RecipeFlags {
   }
 
   void set_precision(train::RecipeOptions& options) const {
-    for (const nn::Precision precision : {nn::Precision::kFp32, nn::Precision::kBf16}) {
-      if (precision_ != nn::name_of(precision)) continue;
-      options.training.precision = options.range_training.precision = precision;
-      return;
-    }
-    throw Error(message("--precision takes fp32 or bf16, not '", precision_, "'"));
+    if (precision_ != "fp32" && precision_ != "bf16")
+      throw Error(message("--precision takes fp32 or bf16, not '", precision_, "'"));
+    options.training.precision = options.range_training.precision =
+        precision_ == "bf16" ? nn::Precision::kBf16 : nn::Precision::kFp32;
   }
 
   const Flags& flags_;
@@ -222,10 +227,10 @@ int train(int argc, char** argv) {
   const std::string& out =
       flags.output("out", "folder for the models; made if it is missing", Flags::Output::kFolder);
   TaskFlags files(flags);
-  const std::string& tokenizer_path =
-      flags.text("tokenizer", "",
-                 "tokenizer.json, llama2.c's file or GPT-2's vocab.json, which the model keeps; else the "
-                 "text's bytes are its tokens, one a character in ASCII");
+  const std::string& tokenizer_path = flags.text("tokenizer", "",
+                                                 "tokenizer.json, llama2.c's file, GPT-2's vocab.json or "
+                                                 "BERT's vocab.txt, which the model keeps; else the "
+                                                 "text's bytes are its tokens, one a character in ASCII");
   const std::string& from_path = flags.text("from", "", "begin with this model instead of random weights");
   const RecipeFlags recipe_flags(flags);
   flags.begin(argc, argv, {"out"});

@@ -74,8 +74,9 @@ class Twin {
       std::vector<std::complex<double>>& slots = inputs[name];
       if (const auto own = given.find(name); own != given.end()) {
         slots = own->second;
-      } else if (const auto weight = shared_.find(name); weight != shared_.end()) {
-        slots = weight->second;
+      } else if (const auto weight = shared_.find(name); weight != shared_.end() && !weight->second.empty()) {
+        slots.resize(program.slots);
+        for (size_t s = 0; s < slots.size(); ++s) slots[s] = weight->second[s % weight->second.size()];
       } else if (const auto before = kept.find(name); before != kept.end() && !begins) {
         slots = before->second;
       } else if (begins) {

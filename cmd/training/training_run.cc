@@ -11,7 +11,7 @@
 #include "ckks/base/files/utf8.h"
 #include "cmd/terminal/table.h"
 #include "nn/text/bpe/bpe_trainer.h"
-#include "train/data/labelled_text_data.h"
+#include "train/data/labelled_text.h"
 #include "train/data/masked_text_data.h"
 #include "train/evaluation/evaluation.h"
 
@@ -20,7 +20,6 @@ namespace {
 
 constexpr int kTestQueries = 2400, kTestExamples = 1000;
 constexpr uint64_t kTestStream = 1;
-constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;
 constexpr const char* kScoresNote = "scores";
 
 // All scores with the names that they have in files.

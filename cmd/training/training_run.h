@@ -19,6 +19,8 @@
 
 namespace psm::cmd {
 
+inline constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;  // of a text that is trained or scored on
+
 // The paths of a task's data; empty: not given.
 struct TaskFiles {
   std::string text = {};       // of a language model
@@ -138,7 +140,7 @@ Json scores_json(const TaskScores& scores);
 
 // The checkpoint's tokenizer, or null if there is none. Throws Error on notes that are damaged or of another model.
 inline std::shared_ptr<const nn::Tokenizer> tokenizer_of(const attention::Checkpoint& checkpoint) {
-  return say_what_prompts_are(checkpoint.notes)
+  return checkpoint.notes.contains(kPromptsNote)
              ? codec_of(checkpoint.weights.config, checkpoint.notes).tokenizer()
              : nullptr;
 }

@@ -33,10 +33,11 @@
 
 namespace psm::nn {
 
-// Memory for one step of training. It is handed out front to back, taken back all at once, and never returned
-// to the system. After the first step the same requests find the same chunks. So a step allocates nothing,
-// and its buffers stay in the caches. Every block is aligned to 64 bytes. Chunks ask for huge pages
-// (ckks/base/buffer.h), because products read tensors down their columns, a page for each row.
+// Memory for one step of training. It is handed out front to back and taken back all at once. After the first
+// step the same requests find the same chunks. So a step allocates nothing, and its buffers stay in the caches.
+// A step that needs more is followed by one chunk for all of it and an eighth more. Every block is aligned to
+// 64 bytes. Chunks ask for huge pages (ckks/base/buffer.h), because products read tensors down their columns, a
+// page for each row.
 class Arena {
  public:
   void* allocate(size_t bytes) {
@@ -48,19 +49,23 @@ class Arena {
     if (current_ == chunks_.size()) grow(bytes);
     void* block = reinterpret_cast<std::byte*>(chunks_[current_].data()) + used_;
     used_ += bytes;
+    handed_out_ += bytes;
     return block;
   }
 
-  // Everything handed out becomes invalid; the memory stays.
-  void reset() { current_ = used_ = 0; }
-
-  // How often the system was asked for memory so far.
-  size_t growths() const { return chunks_.size(); }
-  size_t capacity() const {
-    size_t total = 0;
-    for (const Buffer& chunk : chunks_) total += bytes_of(chunk);
-    return total;
+  // Everything handed out becomes invalid. The memory stays, or all of it is replaced by one chunk: requests that
+  // are a little larger each time fit into no chunk of before, which would stay behind unused.
+  void reset() {
+    if (kept_ > 0 && chunks_.size() > kept_) {
+      chunks_.clear();
+      grow(handed_out_ + handed_out_ / 8);
+    }
+    kept_ = chunks_.size();
+    current_ = used_ = handed_out_ = 0;
   }
+
+  // The number of chunks. It changes only if the system is asked for memory.
+  size_t growths() const { return chunks_.size(); }
 
  private:
   static constexpr size_t kAlignment = 64;
@@ -73,7 +78,7 @@ class Arena {
     try {
       chunks_.emplace_back(size / sizeof(uint64_t));
     } catch (const std::bad_alloc&) {
-      throw Error(message("out of memory: training asked for ", size >> 20,
+      throw Error(message("out of memory: a model's tensors need ", size >> 20,
                           " MiB more; use a smaller model or batch"),
                   Error::Kind::kFailed);
     }
@@ -81,7 +86,9 @@ class Arena {
   }
 
   std::vector<Buffer> chunks_;
+  size_t kept_ = 0;  // chunks at the last reset
   size_t current_ = 0, used_ = 0;
+  size_t handed_out_ = 0;  // bytes, from the last reset on
 };
 
 // Blocks of an arena for gradients, with undefined contents. Each is lent for a small part of a backward pass,

@@ -14,13 +14,11 @@
 #include "approx/inverse.h"
 #include "approx/testing/testing.h"
 #include "ckks/base/random/training_random.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/program.h"
-#include "doctest/doctest.h"
-#include "nn/encrypted/encrypted_activation.h"
 #include "nn/encrypted/encrypted_norm.h"
-#include "nn/encrypted/testing/slot_vectors.h"
 
 namespace psm::nn {
 namespace {
@@ -83,7 +81,7 @@ ProgramReport run_program(const Approximation& approximation, bool products = fa
   for (int i = 0; i < kSlots; ++i) {
     const ckks::Complex out = result.outputs.at("out")[i],
                         expected = factor[i] * approximation.evaluate_normalised(input[i].real());
-    report.worst_difference = std::max(report.worst_difference, std::abs(out - expected));
+    report.worst_difference = worse(report.worst_difference, std::abs(out - expected));
     report.largest = std::max(report.largest, std::abs(out));
   }
   return report;

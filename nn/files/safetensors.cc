@@ -17,8 +17,6 @@
 namespace psm::nn {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "tensors are written as they lie in memory");
-
 constexpr const char* kChecksumKey = "checksum";
 constexpr const char* kMetadataKey = "__metadata__";
 constexpr uint64_t kConvertedAtOnce = 1 << 14;
@@ -304,7 +302,6 @@ Safetensors read_safetensors(ByteSource source, ChecksumRule rule) {
 
 Safetensors open_safetensors(ByteSource source, ChecksumRule rule) {
   const auto file = std::make_shared<OpenFile>(OpenFile{std::move(source)});
-  file->source.set_unbuffered();  // a buffer would hide that the file changed
   std::vector<uint64_t> sums;
   Safetensors content = read_through(*file, rule, [&](NamedTensor& tensor) {
     require_finite(tensor, file->source.name());

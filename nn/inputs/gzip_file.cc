@@ -57,13 +57,19 @@ std::string read_maybe_gzip(const std::string& path, uint64_t max_bytes) {
   const int unread = got < 0 ? errno : 0;
   ::close(ends[0]);  // ends a gzip that still writes
   int status = 0;
-  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
+  pid_t ended = 0;
+  do ended = ::waitpid(process, &status, 0);
+  while (ended < 0 && errno == EINTR);
   if (unread != 0)
     throw Error(message("cannot read from gzip for ", path, ": ", std::strerror(unread)),
                 Error::Kind::kFailed);
   if (content.size() > max_bytes)
     throw Error(
         message(path, " holds more than ", max_bytes, " bytes once decompressed; give a smaller file"));
+  if (ended < 0)  // as for whoever ignores the ends of its children
+    throw Error(message("cannot tell whether gzip read ", path,
+                        " whole; start this program with SIGCHLD not ignored, or decompress the file first"),
+                Error::Kind::kFailed);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     throw Error(message(path, " is damaged or cut off: gzip cannot decompress it; fetch it again"));
   return content;

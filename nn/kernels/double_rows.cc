@@ -5,15 +5,15 @@
 #include "nn/kernels/simd_kernels.h"
 
 namespace psm::nn {
+namespace {
 
+// x^n by repeated squaring.
 double integer_power(double x, int n) {
   double power = 1;
   for (; n > 0; n >>= 1, x *= x)
     if (n & 1) power *= x;
   return power;
 }
-
-namespace {
 
 void swish(double slope, const double* z, double* y, size_t count) {
   for (size_t i = 0; i < count; ++i) y[i] = z[i] / (1 + std::exp(-slope * z[i]));

@@ -119,9 +119,6 @@ const RowKernels<float>& row_kernels();
 template <>
 const RowKernels<double>& row_kernels();
 
-// x^n by repeated squaring, as the kernels do it.
-double integer_power(double x, int n);
-
 // Each set, for processors that have it; nullptr if those that this is built for lack it.
 const SimdKernels* simd_kernels_scalar();
 const SimdKernels* simd_kernels_avx2();

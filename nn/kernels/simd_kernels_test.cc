@@ -10,9 +10,6 @@
 
 #include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/check.h"
-#include "ckks/base/testing/skip.h"
-#include "ckks/base/testing/threads.h"
-#include "doctest/doctest.h"
 #include "nn/kernels/gemm.h"
 
 namespace psm::nn {

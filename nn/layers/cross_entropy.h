@@ -5,7 +5,6 @@
 //     dlogits_{r,j} += dloss * scale * (softmax_j - [j == target])
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <span>
 
@@ -29,7 +28,7 @@ struct CrossEntropyOp {
       if (target < 0) continue;
       const Scalar* z = logits.row(r);
       Scalar* e = excess + static_cast<size_t>(r) * n;
-      const Scalar highest = *std::max_element(z, z + n);
+      const Scalar highest = row_kernels<Scalar>().highest(z, static_cast<size_t>(n));
       row_kernels<Scalar>().exponentials_above(z, highest, static_cast<size_t>(n), e);
       Scalar sum = 0;  // in order, as no kernel adds
       for (int j = 0; j < n; ++j) sum += e[j];

@@ -1,5 +1,5 @@
 // Range losses shrink the interval on which a polynomial must approximate a function (Algorithm 1, step 2).
-// `scale` is the loss's weight times the factor that makes it a mean over the whole batch.
+// `scale` is the factor that makes a sum a mean over the whole batch; the caller applies the loss's weight.
 //
 //   peak_loss        scale * sum over groups of max |x|
 //                    eq. PWRoss's for GELU's inputs (a group holds one example's tokens of one layer)

@@ -4,10 +4,35 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
-#include "nn/inputs/cifar.h"
 #include "nn/inputs/gzip_file.h"
 
 namespace psm::train {
+namespace {
+
+constexpr size_t kChannels = 3, kSide = 32, kPixels = kChannels * kSide * kSide, kRecord = 1 + kPixels;
+constexpr size_t kMostImages = 100'000;
+constexpr unsigned char kClasses = 10;
+
+}  // namespace
+
+LabelledImages parse_cifar10(std::string_view bytes, const std::string& what) {
+  const size_t count = bytes.size() / kRecord;
+  if (bytes.empty() || bytes.size() % kRecord != 0 || count > kMostImages)
+    throw Error(message(what, " has ", bytes.size(), " bytes, but CIFAR-10's files have ", kRecord,
+                        " for each of up to ", kMostImages,
+                        " images; for MNIST's format give --labels, too"));
+  LabelledImages read{{{count, kChannels, kSide, kSide}, {}}, {{count}, {}}};
+  read.images.entries.reserve(count * kPixels);
+  for (size_t i = 0; i < count; ++i) {
+    const std::string_view record = bytes.substr(i * kRecord, kRecord);
+    const auto label = static_cast<unsigned char>(record.front());
+    if (label >= kClasses)
+      throw Error(message(what, ": image ", i, " is of class ", int{label}, ", and CIFAR-10 has 0 to 9"));
+    read.labels.entries.push_back(label);
+    read.images.entries.insert(read.images.entries.end(), record.begin() + 1, record.end());
+  }
+  return read;
+}
 
 ImageData::ImageData(nn::IdxArray images, nn::IdxArray labels, const ImageOptions& options,
                      const std::string& what)
@@ -17,7 +42,7 @@ ImageData::ImageData(nn::IdxArray images, nn::IdxArray labels, const ImageOption
   const size_t dimensions = images_.shape.size();
   if (dimensions != 3 && dimensions != 4)
     throw Error(message(what, ": images have 3 dimensions, or 4 with colours, not ", dimensions,
-                        "; give the file of images first"));
+                        "; give the images with --images, their labels with --labels"));
   if (dimensions == 4) {
     if (options.channels != 1 && options.channels != static_cast<int>(images_.shape[1]))
       throw Error(message(what, ": images of ", images_.shape[1], " channels are not what a model of ",
@@ -50,7 +75,7 @@ ImageData ImageData::from_files(const std::string& images, const std::string& la
     return nn::parse_idx(nn::read_maybe_gzip(path, nn::kMaxIdxBytes), path);
   };
   if (!labels.empty()) return ImageData(read(images), read(labels), options, images + " with " + labels);
-  nn::LabelledImages both = nn::parse_cifar10(nn::read_maybe_gzip(images, nn::kMaxIdxBytes), images);
+  LabelledImages both = parse_cifar10(nn::read_maybe_gzip(images, nn::kMaxIdxBytes), images);
   return ImageData(std::move(both.images), std::move(both.labels), options, images);
 }
 

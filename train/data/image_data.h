@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "attention/shape/examples.h"
 #include "nn/inputs/idx.h"
@@ -19,6 +20,19 @@ struct ImageOptions {
   int shift = 2;
   int held_out_every = 10;
 };
+
+// CIFAR-10's binary files: records of 3,073 bytes, nothing before, between or after them.
+//
+//     byte 0           the class, 0 to 9
+//     bytes 1 to 3072  an image of 32 x 32 pixels: all red values row by row, then the green ones, then the blue ones
+//
+// Source: the description on https://www.cs.toronto.edu/~kriz/cifar.html.
+struct LabelledImages {
+  nn::IdxArray images, labels;  // of shapes [n][3][32][32] and [n]
+};
+
+// Throws psm::Error that begins with `what` unless the bytes are one to 100,000 such records.
+LabelledImages parse_cifar10(std::string_view bytes, const std::string& what);
 
 class ImageData final : public DataSource {
  public:

@@ -99,6 +99,25 @@ TEST_CASE("an image of CIFAR-10 keeps its colours, patch by patch, wherever it i
                 "3 channels are not what a model of 2 reads");
 }
 
+TEST_CASE("CIFAR-10's records are read, and files of others are refused") {
+  const std::string record =
+      "\x07" + std::string(1024, 'r') + std::string(1024, 'g') + std::string(1024, 'b');
+  const LabelledImages read = parse_cifar10(record + "\x02" + record.substr(1), "images");
+  CHECK(read.images.shape == std::vector<size_t>{2, 3, 32, 32});
+  CHECK(read.images.entries[2 * 1024] == 'b');
+  CHECK(read.images.entries[3 * 1024] == 'r');
+  CHECK(read.labels.entries == std::vector<uint8_t>{7, 2});
+  const auto refused = [](const std::string& bytes, const char* why) {
+    CHECK_THROWS_WITH_AS(parse_cifar10(bytes, "the file"), why, Error);
+  };
+  const char* length =
+      " bytes, but CIFAR-10's files have 3073 for each of up to 100000 images; for MNIST's format give "
+      "--labels, too";
+  refused("", message("the file has 0", length).c_str());
+  refused(record + "x", message("the file has 3074", length).c_str());
+  refused("\x0a" + record.substr(1), "the file: image 0 is of class 10, and CIFAR-10 has 0 to 9");
+}
+
 TEST_CASE("arrays that do not fit together are refused") {
   const auto refused = [](nn::IdxArray images, nn::IdxArray labels, int patch, const char* why) {
     CHECK_REFUSED(ImageData(std::move(images), std::move(labels), {.patch = patch}, "dots"), why);

@@ -8,7 +8,6 @@
 #include "ckks/base/testing/runfile.h"
 #include "ckks/base/testing/shared_data.h"
 #include "nn/text/bpe/bpe_trainer.h"
-#include "train/data/labelled_text_data.h"
 
 namespace psm::train {
 namespace {
@@ -72,7 +71,7 @@ TEST_CASE("held-out phrases are long, and spread over the file") {
   for (const LabelledText& phrase : split.held_out) texts.push_back(phrase.text);
   CHECK(texts == std::vector<std::string>{"w0 word", "w20 word", "w40 word", "w60 word", "w80 word"});
   CHECK_REFUSED(split_phrases(phrases, 51, 2), "too few");
-  CHECK_REFUSED(split_phrases({{"one", 1}}, 1, 1), "hold out fewer");
+  CHECK_REFUSED(split_phrases({{"one", 1}}, 1, 1), "held-out texts with --valid");
 }
 
 TEST_CASE("pairs are read with their labels") {
@@ -95,7 +94,7 @@ TEST_CASE("no pair to train on has a held-out question or sentence") {
   for (const LabelledText& pair : split.training) left.insert(pair.text);
   CHECK(left == std::set<std::string>{"q2\ts2", "s1\tq1", "q3\ts3"});
   CHECK_REFUSED(split_pairs(pairs, 6), "too few");
-  CHECK_REFUSED(split_pairs({{"q\ts", 0}, {"q\tt", 1}}, 1), "hold out fewer");
+  CHECK_REFUSED(split_pairs({{"q\ts", 0}, {"q\tt", 1}}, 1), "held-out texts with --valid");
 }
 
 TEST_CASE("SST-2, QNLI and MRPC themselves" * doctest::test_suite("external")) {

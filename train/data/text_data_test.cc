@@ -6,7 +6,6 @@
 #include "doctest/doctest.h"
 #include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/tokenizer_json.h"
-#include "train/data/documents.h"
 #include "train/data/masked_text_data.h"
 
 namespace psm::train {

@@ -3,10 +3,8 @@
 #include <limits>
 
 #include "attention/reference/polynomial_model.h"
-#include "attention/trained/measure.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/check.h"
-#include "ckks/base/testing/threads.h"
 #include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/tokenizer.h"
 #include "train/evaluation/evaluation.h"
@@ -77,29 +75,6 @@ TEST_CASE("the trained model's likelihoods, in batches, are those of its forward
     CHECK(greedy > 0);
     CHECK(greedy < 300);
   }
-}
-
-TEST_CASE("a polynomial model's likelihoods are those of its forward pass") {
-  const Texts texts = random_texts(6);
-  const attention::ModelWeights weights = attention::random_weights(small(), 5);
-  std::vector<std::vector<int>> whole;
-  for (const ScoredText& text : texts.scored) whole.emplace_back(read(text).begin(), read(text).end());
-  const attention::PolynomialModel polynomial =
-      attention::make_polynomial(weights, attention::measure_ranges(weights, whole));
-  const auto scores = score_texts(attention::batched(polynomial), texts.scored);
-  for (size_t i = 0; i < scores.size(); ++i)
-    check_score(scores[i], expected(attention::polynomial_forward(polynomial, whole[i]), texts.scored[i]));
-}
-
-TEST_CASE("the number of threads changes no bit") {
-  const Texts texts = random_texts(200);
-  const attention::ModelWeights weights = attention::random_weights(small(), 5);
-  const attention::BatchedModel model(weights);
-  same_for_any_threads([&] {
-    std::vector<double> likelihoods;
-    for (const Score& score : score_texts(model, texts.scored)) likelihoods.push_back(score.log_likelihood);
-    return likelihoods;
-  });
 }
 
 TEST_CASE("logits that are no numbers give a likelihood that is none") {

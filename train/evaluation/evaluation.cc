@@ -21,21 +21,25 @@ void add(Score& score, std::span<const float> logits, int target) {
   ++score.scored;
 }
 
-// The scores of examples. target(example, row) is what is to be predicted by a row of its logits; -1: nothing.
+// The scores of examples. target(example, row) is what is to be predicted by a row of its logits; -1: nothing. Rows of a
+// language model that predict nothing are not computed.
 template <typename Target>
 std::vector<Score> scores_of(const attention::BatchedModel& model, const attention::Examples& examples,
                              const std::string& progress, const Target& target) {
   std::vector<Score> scores(examples.size());
-  model.run(examples, {.progress = progress}, [&](const attention::BatchedPart& part) {
+  attention::BatchedOptions options{.progress = progress};
+  const bool of_language = model.config().classes == 0;
+  if (of_language) options.has_logits = [&](size_t example, size_t row) { return target(example, row) >= 0; };
+  model.run(examples, options, [&](const attention::BatchedPart& part) {
     const nn::Tensor<float>& logits = part.out.logits;
-    for (size_t i = 0; i < part.examples.size(); ++i) {
-      const int first = static_cast<int>(i) * model.config().outputs(part.length);
+    int next = 0;
+    for (size_t i = 0; i < part.examples.size(); ++i)
       for (int row = 0; row < model.config().outputs(part.lengths[i]); ++row) {
         const int wanted = target(part.examples[i], static_cast<size_t>(row));
-        if (wanted < 0) continue;
-        add(scores[part.examples[i]], {logits.row(first + row), static_cast<size_t>(logits.columns)}, wanted);
+        if (wanted < 0 && of_language) continue;
+        const float* const z = logits.row(next++);
+        if (wanted >= 0) add(scores[part.examples[i]], {z, static_cast<size_t>(logits.columns)}, wanted);
       }
-    }
   });
   return scores;
 }

@@ -9,7 +9,6 @@
 #include "ckks/base/testing/fuzz.h"
 #include "ckks/base/testing/shared_data.h"
 #include "nn/text/bpe/tokenizer.h"
-#include "train/harness/harness_scores.h"
 
 namespace psm::train {
 namespace {
@@ -94,14 +93,6 @@ TEST_CASE("lines that are long, deep, full of values or no text are refused befo
     many += R"({"context":"a","continuation":"b"})"
             "\n";
   refused(kLambada, many, "line 100001: at most 100000 examples");
-}
-
-TEST_CASE("a task that is not known names those that are") {
-  CHECK_THROWS_WITH_AS(harness_task_named("hellaswag"),
-                       "there is no task 'hellaswag'; there are: lambada_openai, arc_easy, arc_challenge, "
-                       "piqa, sciq, logiqa, wsc, "
-                       "winogrande, winograd_wsc",
-                       Error);
 }
 
 TEST_CASE("whatever a file holds, its examples have candidates and a right one, or it is refused") {
@@ -368,12 +359,6 @@ TEST_CASE("a likelihood that is no number never wins and is counted") {
       harness_metrics(kLambada, score(kLambada, R"({"context": "a", "continuation": "b"})", word), 256);
   CHECK(metrics[0].value == 0);
   CHECK(std::isinf(metrics[1].value));
-}
-
-TEST_CASE("an example that cannot be prompted is named with its line") {
-  ListScorer scorer{{}};
-  CHECK_THROWS_WITH_AS(score(kPiqa, answer_lines(2), scorer, {.shots = 2}),
-                       "file line 1: of 2 examples, no 2 others can be shown; ask for fewer shots", Error);
 }
 
 }  // namespace

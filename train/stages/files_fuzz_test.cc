@@ -5,9 +5,9 @@
 #include "ckks/base/testing/fuzz.h"
 #include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
-#include "nn/inputs/cifar.h"
 #include "nn/inputs/idx.h"
 #include "nn/testing/fuzz_safetensors.h"
+#include "train/data/image_data.h"
 #include "train/data/labelled_text.h"
 #include "train/stages/loop.h"
 
@@ -51,7 +51,7 @@ TEST_CASE("CIFAR-10's images") {
   FuzzTarget target{.name = "CIFAR-10", .fixed_bytes = 4096, .bytes_per_byte = 4};
   target.corpus = {"\x07" + std::string(3072, 'x')};
   target.decode = [](std::string_view bytes) {
-    const nn::LabelledImages read = nn::parse_cifar10(bytes, "input");
+    const LabelledImages read = parse_cifar10(bytes, "input");
     PSM_CHECK(read.images.entries.size() == 3072 * read.labels.entries.size());
   };
   check_fuzz(target);

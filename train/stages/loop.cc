@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "attention/files/checkpoint.h"
 #include "attention/shape/model_json.h"
@@ -33,15 +34,18 @@ uint64_t number_at(const nn::Safetensors& file, const std::string& key, const st
 
 }  // namespace
 
-void save_training(const std::string& path, const std::string& description, const TrainerState& state) {
+void save_training(const std::string& path, const std::string& description, TrainerState state) {
   const auto count = static_cast<int64_t>(state.values.size());
-  nn::write_safetensors(path, {.metadata = {{"training", description},
-                                            {"steps", std::to_string(state.optimiser.steps)},
-                                            {"random", std::to_string(state.random)},
-                                            {"tokens", std::to_string(state.tokens)}},
-                               .tensors = {{"values", {count}, state.values},
-                                           {"first_moment", {count}, state.optimiser.m},
-                                           {"second_moment", {count}, state.optimiser.v}}});
+  nn::Safetensors file{.metadata = {{"training", description},
+                                    {"steps", std::to_string(state.optimiser.steps)},
+                                    {"random", std::to_string(state.random)},
+                                    {"tokens", std::to_string(state.tokens)}},
+                       .tensors = {}};
+  // Moved one by one: a braced list would copy arrays as large as the model.
+  file.tensors.push_back({"values", {count}, std::move(state.values)});
+  file.tensors.push_back({"first_moment", {count}, std::move(state.optimiser.m)});
+  file.tensors.push_back({"second_moment", {count}, std::move(state.optimiser.v)});
+  nn::write_safetensors(path, file);
 }
 
 TrainerState training_from(nn::Safetensors file, const std::string& description, const std::string& path) {

@@ -16,7 +16,7 @@
 namespace psm::train {
 
 // The file of a running training. Reading throws psm::Error if it is damaged or of another training.
-void save_training(const std::string& path, const std::string& description, const TrainerState& state);
+void save_training(const std::string& path, const std::string& description, TrainerState state);
 TrainerState training_from(nn::Safetensors file, const std::string& description, const std::string& path);
 
 struct LoopOptions {

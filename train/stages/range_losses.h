@@ -29,8 +29,6 @@ struct RangeLosses {
   double score_limit = 2, gelu_limit = 2, denominator_limit = 2, residual_limit = 3.5,
          final_residual_limit = 6;
   double variance_half_width = 0.15, final_variance_half_width = 0.5;
-
-  bool operator==(const RangeLosses&) const = default;
 };
 
 // The weights measured on the recall task.

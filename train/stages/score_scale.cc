@@ -39,7 +39,7 @@ attention::ModelWeights with_score_scale(attention::ModelWeights weights, const 
   std::vector<std::vector<LogSum>> of_examples(static_cast<size_t>(examples.sequences),
                                                std::vector<LogSum>(blocks));
   attention::BatchedModel(weights).run(
-      examples.examples(), {.keep_scores = true}, [&](const attention::BatchedPart& part) {
+      examples.examples(), {.keep_scores = true, .logits = false}, [&](const attention::BatchedPart& part) {
         for (size_t i = 0; i < part.examples.size(); ++i)
           for (size_t block = 0; block < blocks; ++block)
             for (int t = 0; t < part.lengths[i]; ++t) {

@@ -72,7 +72,6 @@ void Trainer::forward(Part& part, double cross_entropy_scale) {
   part.model.begin_gradients();
   part.cross_entropy = part.range_loss = 0;
   part.tape.restart();
-  part.out.clear();
   if (part.count == 0) return;
   attention::ModelInput input = batch_.input(part.first, part.count);
   std::span<const int> targets = batch_.scored_by(part.first, part.count);
@@ -124,8 +123,9 @@ StepReport Trainer::step() {
   const double norm = std::isfinite(loss) ? adamw_.step(values_.all(), grads_.all(), rate) : loss;
   if (!std::isfinite(norm)) {
     random_ = TrainingRandom::resume(random_before);
-    throw Diverged(message("training diverged at step ", adamw_.state().steps + 1, " (loss ", loss,
-                           ", gradient norm ", norm, "); lower the learning rate or raise epsilon"));
+    throw Diverged(
+        message("training diverged at step ", adamw_.state().steps + 1, " (loss ", loss, ", gradient norm ",
+                norm, "); try a larger --batch, a smaller --power, another --seed, or --precision fp32"));
   }
   report.step = adamw_.state().steps;
   tokens_ += batch_.real_tokens();

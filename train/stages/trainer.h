@@ -67,7 +67,8 @@ class Trainer {
   TrainerState state() const;
   // Throws psm::Error if the state is of another model.
   void set_state(TrainerState state);
-  // Memory requests of all tapes so far; constant after the first step, if all batches have the same length.
+  // Chunks of memory of all tapes; constant after the first step, if all batches have the same length and as many scored
+  // tokens.
   size_t memory_growths() const;
 
  private:

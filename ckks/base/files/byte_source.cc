@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -35,13 +36,15 @@ ByteSource::ByteSource(std::string name, std::string_view bytes)
 
 bool ByteSource::read(void* data, size_t bytes) {
   if (bytes > left()) return false;
-  if (file_) {
-    if (std::fread(data, 1, bytes, file_.get()) != bytes) {
-      if (std::feof(file_.get())) return false;  // it was cut while it was read
+  if (!file_ && bytes > 0) std::memcpy(data, bytes_.data() + position_, bytes);
+  for (size_t done = 0; file_ && done < bytes;) {
+    const ssize_t got = ::pread(fileno(file_.get()), static_cast<char*>(data) + done, bytes - done,
+                                static_cast<off_t>(position_ + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
       throw Error(message("cannot read ", name_, ": ", std::strerror(errno)), Error::Kind::kFailed);
-    }
-  } else if (bytes > 0) {
-    std::memcpy(data, bytes_.data() + position_, bytes);
+    if (got == 0) return false;  // it was cut while it was read
+    done += static_cast<size_t>(got);
   }
   position_ += bytes;
   return true;
@@ -49,14 +52,7 @@ bool ByteSource::read(void* data, size_t bytes) {
 
 void ByteSource::seek(uint64_t position) {
   PSM_CHECK(position <= size_, position, " ", size_);
-  if (file_ && fseeko(file_.get(), static_cast<off_t>(position), SEEK_SET) != 0) {
-    throw Error(message("cannot read ", name_, ": ", std::strerror(errno)), Error::Kind::kFailed);
-  }
   position_ = position;
-}
-
-void ByteSource::set_unbuffered() {
-  if (file_) std::setvbuf(file_.get(), nullptr, _IONBF, 0);
 }
 
 }  // namespace psm

@@ -2,7 +2,8 @@
 // that a path serves them directly and a test can hand them a million inputs without a file system.
 //
 // A source knows its size, so a decoder can refuse a length beyond it before it reserves memory. Files must
-// be regular ones.
+// be regular ones. Nothing is buffered: a secret passes through no memory that nobody wipes, and a change of a file is
+// seen.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +33,6 @@ class ByteSource {
   [[nodiscard]] bool read(void* data, size_t bytes);
   // To a position of at most size().
   void seek(uint64_t position);
-  // Reads without a buffer of the C library. Call it before the first read.
-  void set_unbuffered();
 
  private:
   struct Closer {

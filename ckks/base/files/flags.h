@@ -2,11 +2,12 @@
 //
 //     Flags flags("bazel run //cmd:keygen -- [flags]", "Generates the keys that a model needs.");
 //     const std::string& model = flags.text("model", "", "checkpoint of a polynomial model");
-//     const int& threads = flags.integer("threads", 2, 1, 256, "threads to compute with");
+//     const int64_t& threads = flags.integer("threads", 2, 1, 256, "threads to compute with");
 //     flags.parse(argc, argv);           // prints help and exits 0 on --help
 //
 // Flags that name a file or folder to be written are declared as output(). Before any work begins, parse()
-// refuses an output that could not be written, or that another flag names too.
+// refuses a file or a folder that could not be written, or an output that another flag names too.
+// An output of Output::kFileOrFolder is for its command to check.
 //
 // Accepts --name value and --name=value; a truth flag alone means true, --no-name means false. Anything
 // unknown, malformed or out of range throws psm::Error that names the flag (and the nearest known one).

@@ -1,15 +1,12 @@
 #include "ckks/base/random/chacha.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "ckks/base/secrecy.h"
 
 namespace psm {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "words are stored little-endian");
 
 // Words of as many blocks side by side: lane j belongs to the j-th of them.
 using FourWords [[gnu::vector_size(16)]] = uint32_t;

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
-#include <vector>
 
 namespace psm {
 
@@ -74,40 +72,16 @@ inline double laplace_tail(double a) {
 
 // So a tolerance of forty deviations needs no arithmetic: the probability that chance exceeds it in one of
 // 2^32 values is 2^32 laplace_tail(40) < 1e-13. Tests of whole programs are of this kind: they allow 2^-7 of
-// the logits, and 2^-18 at most is predicted.
+// the logits, or 2^-6, and 2^-18 at most is predicted.
 
 // The largest of n, if the deviation was estimated from one draw of n such errors, which chance may make small.
 inline double largest_after_draw(size_t n) { return largest_laplace(2 * n) / std::sqrt(mean_square(n).low); }
 
-// The root mean square of |e| over n independent slots, |e|^2 = A B as above, both exponential. Given the secret, the mean
-// of the |s(zeta)|^2 is exact: no key makes all errors larger. A sum S of such squares has E S^k / k! as the coefficients
-// of (sum_j j! t^j)^n. High follows from Markov's bound on its moments, the best one; low from Chernoff's, where
-// E e^{-A B / u} = u e^u E_1(u).
-inline ChanceRange root_mean_square(size_t n) {
-  const auto count = static_cast<double>(n);
-  std::vector<double> one{1}, sum{1};  // coefficients over n^k
-  double low = 0, high = std::numeric_limits<double>::infinity();
-  for (int k = 1; k <= 150; ++k) {
-    one.push_back(one.back() * k / count);
-    double next = 0;  // of a power of a series
-    for (int j = 1; j <= k; ++j) next += (j * (count + 1) - k) * one[j] * sum[k - j];
-    sum.push_back(next / k);
-    high = std::min(high, std::exp((std::lgamma(k + 1.0) + std::log(2 * sum[k] / kChance)) / k));
-  }
-  for (double u = 0.01; u < 500; u *= 1.1)
-    low = std::max(low, u * (std::log(kChance / 2) / count - std::log(-u * std::exp(u) * std::expint(-u))));
-  return {std::sqrt(low), std::sqrt(high)};
-}
-
-// For a measured error compared with a predicted one: the model itself may be off by half a bit.
-inline ChanceRange with_half_a_bit(const ChanceRange& x) {
-  return {x.low / std::sqrt(2.0), x.high * std::sqrt(2.0)};
-}
-
 // Successes among n independent trials of probability p: P(beyond n x) <= exp(-n D(x || p)), on either side
-// of p, with D the relative entropy.
-inline ChanceRange successes(size_t n, double p) {
-  const double exponent = -std::log(kChance / 2) / static_cast<double>(n);
+// of p, with D the relative entropy. If a test makes `checks` such checks, chance makes any of them fail with probability
+// kChance at most.
+inline ChanceRange successes(size_t n, double p, size_t checks = 1) {
+  const double exponent = -std::log(kChance / 2 / static_cast<double>(checks)) / static_cast<double>(n);
   const auto distance = [&](double x) {
     const auto term = [](double a, double b) { return a > 0 ? a * std::log(a / b) : 0; };
     return term(x, p) + term(1 - x, 1 - p) - exponent;

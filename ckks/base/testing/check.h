@@ -1,13 +1,25 @@
 // Doctest, and what tests ask besides.
 #pragma once
 
+#include <cstdio>
 #include <string>
 
 #include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
 #include "ckks/base/testing/worse.h"
 #include "doctest/doctest.h"
 
 namespace psm {
+
+// Says that a tool, a file or a permission is missing. .ci/run counts a test with such a line as skipped.
+inline void say_skipped(const std::string& why) { std::printf("skipped: %s\n", why.c_str()); }
+
+// Sanitisers lock no memory and map too much to search, so cases that look at memory itself are skipped under them.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitised = true;
+#else
+inline constexpr bool kSanitised = false;
+#endif
 
 // Counts the places at which `part`, which is not empty, begins.
 inline int count(const std::string& text, const std::string& part) {
@@ -37,6 +49,22 @@ std::string refusal_of(const Body& body, int exit_code = 0) {
     return error.what();
   }
   return "";
+}
+
+// What run() returns, checked to be the same for one thread, two and three.
+template <typename Run>
+auto same_for_any_threads(const Run& run) {
+  const int before = thread_count();
+  set_thread_count(1);
+  const auto result = run();
+  for (const int threads : {2, 3}) {
+    CAPTURE(threads);
+    set_thread_count(threads);
+    const bool same = run() == result;
+    CHECK(same);
+  }
+  set_thread_count(before);
+  return result;
 }
 
 }  // namespace psm

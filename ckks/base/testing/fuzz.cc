@@ -219,6 +219,7 @@ int decode_for_libfuzzer(const uint8_t* bytes, size_t size) {
 
 // Puts the valid inputs into the folder "valid-inputs" and runs libFuzzer, to which the command line belongs.
 [[noreturn]] void learn(const FuzzTarget& target, size_t longest) {
+  PSM_CHECK(LLVMFuzzerRunDriver != nullptr, "PSM_FUZZ_TARGET needs a build with --config=fuzz");
   learning = &target;
   std::filesystem::create_directories(path_of("valid-inputs"));
   for (size_t i = 0; i < target.corpus.size(); ++i)

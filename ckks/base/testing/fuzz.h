@@ -53,14 +53,14 @@ FuzzReport fuzz(const FuzzTarget& target, uint64_t inputs);
 std::string in_file(std::string_view bytes, const std::string& name = "decoded");
 
 // Runs a target in a test case: nothing may fail, its corpus must be accepted, and some inputs refused.
-inline FuzzReport check_fuzz(const FuzzTarget& target, uint64_t inputs = 4000) {
+inline void check_fuzz(const FuzzTarget& target, uint64_t inputs = 4000) {
   if (!target.nearly)
     for (const std::string& input : target.corpus) CHECK_NOTHROW(target.decode(input));
-  FuzzReport report = fuzz(target, inputs);
+  const FuzzReport report = fuzz(target, inputs);
   CHECK(report.failure == "");
+  if (report.inputs <= 1) return;  // PSM_FUZZ_FILE's alone, or none, as PSM_FUZZ_TARGET names another target
   CHECK(report.accepted > 0);
   CHECK(report.refused > 0);
-  return report;
 }
 
 }  // namespace psm

@@ -16,7 +16,10 @@ TrainingRandom stream = TrainingRandom::resume(0);
 
 }  // namespace
 
-void restart_kernel_randomness() { stream = TrainingRandom::resume(0); }
+void restart_kernel_randomness() {
+  const std::lock_guard lock(mutex);
+  stream = TrainingRandom::resume(0);
+}
 
 }  // namespace psm
 

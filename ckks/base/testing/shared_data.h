@@ -12,7 +12,7 @@
 #include <string>
 #include <system_error>
 
-#include "ckks/base/testing/skip.h"
+#include "ckks/base/testing/check.h"
 
 namespace psm {
 

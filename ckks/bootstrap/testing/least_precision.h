@@ -9,7 +9,6 @@
 
 #include "ckks/base/testing/chance.h"
 #include "ckks/bootstrap/error_model.h"
-#include "ckks/bootstrap/precision.h"
 
 namespace psm::ckks {
 

@@ -2,11 +2,19 @@
 #pragma once
 
 #include "ckks/bootstrap/bootstrapper.h"
-#include "ckks/bootstrap/precision.h"
+#include "ckks/bootstrap/error_model.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
+
+// One period of random values that a sparse bootstrap keeps: complex ones, or real ones equal in blocks.
+inline Slots values_of(const BootstrapKind& kind, uint64_t seed) {
+  Slots z = random_slots(seed, kind.period);
+  if (kind.of_blocks())
+    for (size_t s = 0; s < z.size(); ++s) z[s] = z[s / kind.block * kind.block].real();
+  return z;
+}
 
 struct TestBootstrap : TestParty {
   explicit TestBootstrap(const ParameterSpec& spec, const BootstrapKind& kind = {})

@@ -17,6 +17,8 @@ template <int kColumnBits>
 constexpr int kResidentBlocks<ConvertColumns<kColumnBits>> = 768 >> std::max(5, kColumnBits);
 // What the driver and others on the GPU may need besides.
 constexpr size_t kReserveBytes = size_t{256} << 20;
+// What nvcc compiles for (third_party/bazel/cuda.bzl).
+constexpr int kLeastCapability = 9;
 
 template <class Program, int kPhase>
 __device__ void run_phases(const Program& program, Place at, uint64_t* shared) {
@@ -75,7 +77,12 @@ class CudaDevice final : public Device {
       throw Error(message("there is no GPU to compute on (", cudaGetErrorString(found),
                           "); compute without --device cuda"));
     size_t free = 0, all = 0;
+    int capability = 0;
     require(cudaSetDevice(0), "be chosen");
+    require(cudaDeviceGetAttribute(&capability, cudaDevAttrComputeCapabilityMajor, 0), "tell its kind");
+    if (capability < kLeastCapability)
+      throw Error(message("the GPU has compute capability ", capability, ", this build needs ",
+                          kLeastCapability, " (an H100) or later; compute without --device cuda"));
     require(cudaMemGetInfo(&free, &all), "tell its memory");
     require(cudaStreamCreate(&stream_), "make a stream");
     const size_t bytes = free > kReserveBytes ? free - kReserveBytes : 0;

@@ -15,7 +15,6 @@
 
 #include "ckks/device/programs/block_program.h"
 #include "ckks/device/programs/ntt.h"
-#include "ckks/device/programs/split_sum.h"
 
 namespace psm::ckks {
 

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "ckks/device/programs/block_program.h"
-#include "ckks/device/programs/split_sum.h"
 
 namespace psm::ckks {
 

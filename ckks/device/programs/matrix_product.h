@@ -7,7 +7,6 @@
 #pragma once
 
 #include "ckks/device/programs/block_program.h"
-#include "ckks/device/programs/split_sum.h"
 
 namespace psm::ckks {
 

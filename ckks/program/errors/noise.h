@@ -15,8 +15,8 @@
 //                not independent; a twin with the own errors counts them exactly.
 //
 // A bootstrap's error has a part that is not independent: the sine's error f(x) of a component x (sine_error
-// in bootstrap/eval_mod.h). It is nearly proportional to x, so sums do not average it away. It does not count
-// as own error. Two twins carry it through the program, one with it and one without, and `accumulated` adds
+// in bootstrap/eval_mod.h). It is the same odd function of x in every slot, so sums do not average it away. It does not
+// count as own error. Two twins carry it through the program, one with it and one without, and `accumulated` adds
 // the square of their distance.
 //
 // These are averages for ledgers and for judging results, not bounds. Nothing that protects a secret may rest on them.

@@ -165,7 +165,7 @@ ConstantRun ConstantWriter::run_of(const std::vector<uint8_t>& bytes, size_t fir
   std::vector<uint8_t> other(bytes.size());
   for (auto place = begin; place != end; ++place) {
     if (place->second.second != bytes.size()) continue;
-    file_.read_back(begin_ + place->second.first, other.data(), other.size());
+    file_->read_back(begin_ + place->second.first, other.data(), other.size());
     if (other != bytes) continue;
     run.place = place->second.first;
     return run;
@@ -176,7 +176,7 @@ ConstantRun ConstantWriter::run_of(const std::vector<uint8_t>& bytes, size_t fir
 }
 
 void ConstantWriter::append(const uint8_t* bytes, size_t size) {
-  file_.write(bytes, size);
+  file_->write(bytes, size);
   while (size > 0) {
     const size_t part = std::min(size, kPageBytes - bytes_ % kPageBytes);
     page_.update(bytes, part);
@@ -186,7 +186,8 @@ void ConstantWriter::append(const uint8_t* bytes, size_t size) {
 }
 
 const uint8_t* ConstantWriter::bytes_of(const ConstantRun& run, size_t bytes, uint8_t* scratch) const {
-  file_.read_back(begin_ + run.place, scratch, bytes);
+  PSM_CHECK(file_ != nullptr);
+  file_->read_back(begin_ + run.place, scratch, bytes);
   return scratch;
 }
 
@@ -194,6 +195,7 @@ void ConstantWriter::write(wire::TableWriter& tables) {
   places_ = {}, known_ = {};
   if (bytes_ % kPageBytes != 0) pages_.push_back(page_.digest());
   describe_table(tables, pages_, constants_, runs_);
+  file_ = nullptr;
 }
 
 MappedFile::MappedFile(const std::string& path) {

@@ -75,12 +75,12 @@ class ConstantTable : public ckks::PlainStore, public std::enable_shared_from_th
 // in the table stays in memory.
 class ConstantWriter final : public ConstantTable, public PlainKeeper {
  public:
-  // The section begins where the file ends now. The file outlives the object.
-  explicit ConstantWriter(AtomicFile& file) : file_(file), begin_(file.size()) {}
+  // The section begins where the file ends now. The file must live until write().
+  explicit ConstantWriter(AtomicFile& file) : file_(&file), begin_(file.size()) {}
 
   ckks::Plain keep(const ckks::Plain&) override;
   uint64_t section_bytes() const { return bytes_; }
-  void write(wire::TableWriter&);  // the last call
+  void write(wire::TableWriter&);  // the last call: no vector can be kept or read afterwards
 
  private:
   uint32_t index_of_values(std::span<const ckks::Complex> values);
@@ -88,7 +88,7 @@ class ConstantWriter final : public ConstantTable, public PlainKeeper {
   void append(const uint8_t* bytes, size_t size);
   const uint8_t* bytes_of(const ConstantRun&, size_t bytes, uint8_t* scratch) const override;
 
-  AtomicFile& file_;
+  AtomicFile* file_;  // null after write()
   const uint64_t begin_;
   uint64_t bytes_ = 0;
   Sha256 page_;                                                              // of the page that is not full

@@ -98,7 +98,7 @@ class Description {
 
   void maps() {
     shared(parts_.maps.items, 9, [&](ckks::LinearTransform& map) {
-      integer(map.outputs);
+      t_.number(map.outputs);
       flag(map.divides_sources);
       ckks::TransformTerm before;
       uint32_t weight_before = 0;
@@ -130,15 +130,21 @@ class Description {
     wire::describe(t_, e.keys);
     text(e.argument);
     t_.number(e.first);
+    std::vector<uint32_t> places;  // of instructions, by first result
+    if constexpr (!kReads) {
+      places.resize(e.plan.program.values.size(), kNone);
+      for (const Instruction& i : e.plan.program.instructions)
+        places[static_cast<size_t>(i.results[0].id)] =
+            static_cast<uint32_t>(&i - e.plan.program.instructions.data());
+    }
     wire::list(t_, e.by_argument, 4, [&](Constants& constants) {
-      wire::list(t_, constants, 12, [&](Instruction& i) { exchange(i, e.plan.program); });
+      wire::list(t_, constants, 12, [&](Exchange& one) { exchange(one, e.plan.program, places); });
     });
   }
   void text(std::string& value) { wire::name(t_, value); }
-  void integer(int& value) { wire::integer(t_, value); }
   void flag(bool& value) { wire::flag(t_, value); }
   void level(ckks::Level& level) { wire::describe(t_, level); }
-  void value(Value& v) { integer(v.id); }
+  void value(Value& v) { t_.number(v.id); }
 
   uint32_t place_of(const ckks::Plain& plain) const {
     return plain.period() == 0 ? kNone : parts_.constants->index_of(plain);
@@ -188,7 +194,7 @@ class Description {
         return plain(i.plain);
       case Opcode::kRotate:
       case Opcode::kSumOfRotations:
-        return wire::list(t_, i.offsets, 4, [&](int& offset) { integer(offset); });
+        return wire::list(t_, i.offsets, 4, [&](int& offset) { t_.number(offset); });
       case Opcode::kLinear:
         return reference(i.linear, parts_.maps, kNoPart);
       case Opcode::kSeries:
@@ -220,25 +226,17 @@ class Description {
     });
   }
 
-  // An instruction as a value of the argument has it: which one, and what differs.
-  void exchange(Instruction& i, const Program& program) {
+  // An instruction as a value of the argument has it: which one, and what differs. `places` is for writing.
+  void exchange(Exchange& one, const Program& program, const std::vector<uint32_t>& places) {
     uint32_t place = kNone;
-    if constexpr (!kReads) {
-      const auto own = std::ranges::find(program.instructions, i.results, &Instruction::results);
-      place = static_cast<uint32_t>(own - program.instructions.begin());
-    }
+    if constexpr (!kReads) place = places.at(static_cast<size_t>(one.result.id));
     t_.number(place);
-    plain(i.plain);
-    wire::list(t_, i.offsets, 4, [&](int& offset) { integer(offset); });
+    plain(one.plain);
+    wire::list(t_, one.offsets, 4, [&](int& offset) { t_.number(offset); });
     if constexpr (kReads) {
-      // No more is copied than the file has here: an instruction may be long, and have many constants.
-      const bool there = place < program.instructions.size();
-      const Instruction* const own = there ? &program.instructions[place] : nullptr;
-      if (!there || own->arguments.size() != 1 ||
-          own->results.size() != std::max<size_t>(1, i.offsets.size()))
+      if (place >= program.instructions.size() || program.instructions[place].results.empty())
         refuse("a constant that fits no instruction");
-      i.opcode = own->opcode, i.label = own->label;
-      i.arguments = own->arguments, i.results = own->results;
+      one.result = program.instructions[place].results[0];
     }
   }
 
@@ -282,8 +280,8 @@ ProgramWriter::ProgramWriter(const std::string& path) : file_(path) {
 ProgramDigest ProgramWriter::finish(ProgramFile& program) {
   for (EntryPoint& entry : program.entries)
     for (Constants& constants : entry.by_argument)
-      for (Instruction& i : constants)
-        if (i.plain.period() != 0) i.plain = constants_->keep(i.plain);
+      for (Exchange& one : constants)
+        if (one.plain.period() != 0) one.plain = constants_->keep(one.plain);
   Parts parts;
   parts.constants = constants_.get();
   // What the entry points refer to is known when they are written, and stands before them.

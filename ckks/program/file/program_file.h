@@ -43,7 +43,7 @@ struct EntryPoint {
 struct ProgramFile {
   ckks::ParameterSpec spec;
   std::vector<EntryPoint> entries;
-  Json about;  // for people and for clients: the model, predictions
+  Json about;  // for people only: the model, predictions
   std::shared_ptr<const ConstantTable> constants;
   ProgramDigest digest{};
 
@@ -59,7 +59,8 @@ class ProgramWriter {
   // Programs must be built with this keeper, so that their constants are in the file.
   ConstantWriter& keeper() { return *constants_; }
   // Writes the tables and puts the file in its place. Also writes vectors of `program` that are still in
-  // memory (constants by argument). Returns the digest.
+  // memory (constants by argument). Returns the digest. Afterwards the vectors of `program` cannot be read; those
+  // of read_program() can.
   ProgramDigest finish(ProgramFile& program);
 
  private:

@@ -147,24 +147,19 @@ void check_equal(const Measured& measured, const Effort& effort) {
   CHECK(measured.key_switches == key_switches(effort.counts));
 }
 
-CostModel model_of(const ckks::Context& context) {
-  return costs_of(context, ckks::plan_bootstraps(context, {{}}));
-}
-
 // Runs a program twice, so that the second run finds all plaintexts encoded, and holds every instruction of
 // that one against the model. Returns the bootstraps that it met.
 std::vector<Measured> compare(const ckks::ParameterSpec& spec, Program program,
-                              const std::vector<ckks::BootstrapKind>& sparse = {}) {
-  TestMachine setting(spec, std::move(program), sparse);
-  const ckks::Context& context = setting.party.context;
-  const CostModel model = sparse.empty() ? model_of(context) : setting.model;
+                              const std::set<ckks::BootstrapKind>& kinds = {{}}) {
+  TestMachine setting(spec, std::move(program), kinds);
+  const CostModel& model = setting.model;
   const Plan& plan = setting.plan_;
   std::map<std::string, SlotVector> inputs;
   for (const NamedValue& input : plan.program.inputs) inputs[input.name] = SlotVector(kSlots, 0.5);
   const auto ciphertexts = setting.encrypt(inputs);
   setting.machine->run(ciphertexts);
 
-  KernelCounter counter(context.q(0));
+  KernelCounter counter(setting.party.context.q(0));
   std::vector<ckks::Level> levels(plan.level.size(), -1);
   std::set<std::pair<int, ckks::Level>> lowered;  // values at lower levels, kept by the machine
   std::vector<Measured> bootstraps;
@@ -199,20 +194,17 @@ std::vector<Measured> compare(const ckks::ParameterSpec& spec, Program program,
   return bootstraps;
 }
 
-ckks::Plain wave(size_t period) {
-  std::vector<ckks::Complex> values(period);
-  for (size_t s = 0; s < period; ++s) values[s] = {std::sin(static_cast<double>(s + 1)), 0.25};
-  return ckks::Plain(std::move(values));
-}
+ckks::Plain random_plain(size_t period) { return ckks::Plain(random_slots(1, period)); }
 
 TEST_CASE("every instruction but a bootstrap does exactly what the cost model counts, kernel by kernel") {
   Builder b(kSlots);
   const Value x = b.input("x"), y = b.input("y"), r = b.input("r", true);
   std::vector<Value> results{b.add(x, y), b.subtract(x, b.square(y)), b.negate(x), b.times_i(x)};
-  for (size_t period : {size_t{1}, size_t{8}, kSlots}) results.push_back(b.add_plain(x, wave(period)));
+  for (size_t period : {size_t{1}, size_t{8}, kSlots})
+    results.push_back(b.add_plain(x, random_plain(period)));
   // Runs of one, of a few, of many, and of all residues.
   for (size_t period : {kSlots, kSlots / 8, size_t{4}, size_t{1}})
-    results.push_back(b.multiply_plain(x, wave(period)));
+    results.push_back(b.multiply_plain(x, random_plain(period)));
   results.push_back(b.multiply(x, y));
   const std::vector<std::pair<Value, Value>> pairs{{x, y}, {y, y}, {x, r}};
   results.push_back(b.sum_of_products(pairs));
@@ -247,7 +239,7 @@ TEST_CASE("a linear map does what the cost model counts, whatever its sources, g
                                  .input = rotated ? input : 0,
                                  .baby = baby,
                                  .conjugate = baby == 5,
-                                 .weight = wave(input == 0 ? 32 : kSlots)});
+                                 .weight = random_plain(input == 0 ? 32 : kSlots)});
       const std::vector<Value> outputs = b.linear(inputs, map);
       b.output("first", outputs[0]);
       b.output("second", outputs[1]);
@@ -269,9 +261,7 @@ Measured bootstrap_of(const ckks::ParameterSpec& spec, bool real, int values,
     for (Value& value : x) value = b.square(value);
   }
   for (int v = 0; v < values; ++v) b.output("y" + std::to_string(v), x[v]);
-  std::vector<ckks::BootstrapKind> sparse;
-  if (kind.sparse()) sparse.push_back(kind);
-  const std::vector<Measured> bootstraps = compare(spec, std::move(b).finish(), sparse);
+  const std::vector<Measured> bootstraps = compare(spec, std::move(b).finish(), {{}, kind});
   REQUIRE(bootstraps.size() == 1);
   return bootstraps[0];
 }

@@ -1,7 +1,6 @@
 // The meter's memory against what the encrypted machine takes, in buffers, at a ring where these outweigh all else.
 #include "ckks/base/buffer.h"
 #include "ckks/program/planning/meter.h"
-#include "ckks/program/planning/scheme_figures.h"
 #include "ckks/program/testing/test_machine.h"
 #include "doctest/doctest.h"
 
@@ -14,9 +13,7 @@ constexpr size_t kSlots = size_t{1} << (kLogN - 1);
 // A second run takes at its peak, plaintexts and the bootstrap's transforms included, nearly what the meter says.
 void check_memory(const ckks::ParameterSpec& spec, Program source) {
   TestMachine test(spec, std::move(source));
-  const ckks::Context& context = test.party.context;
-  const MeterReading reading =
-      meter(test.plan_, costs_of(context, ckks::plan_bootstraps(context, bootstrap_kinds(test.plan_))));
+  const MeterReading reading = meter(test.plan_, test.model);
   const std::map<std::string, ckks::Ciphertext> inputs = test.encrypt({{"x", wave(kSlots, 0.1, true)}});
   test.machine->run(inputs);
   size_t kept = test.machine->encoded_bytes();

@@ -92,17 +92,6 @@ PSM_WIDER_VECTORS void add_to_row(ckks::Complex* out, std::span<const StretchTer
   add_products<1>(out, terms, at, 0, slots);
 }
 
-// sum_k c_k T_k(x) by Clenshaw's recurrence: b_k = c_k + 2 x b_{k+1} - b_{k+2}, result c_0 + x b_1 - b_2.
-ckks::Complex chebyshev(const std::vector<double>& c, ckks::Complex x) {
-  ckks::Complex b1 = 0, b2 = 0;
-  for (size_t k = c.size() - 1; k > 0; --k) {
-    const ckks::Complex b0 = c[k] + 2.0 * product(x, b1) - b2;
-    b2 = b1;
-    b1 = b0;
-  }
-  return c[0] + product(x, b1) - b2;
-}
-
 // A number that looks random, of a key's own.
 uint64_t mix(uint64_t key) { return TrainingRandom::resume(key).next_u64(); }
 
@@ -376,7 +365,7 @@ class Twin {
       case Opcode::kLinear:
         return execute_linear();
       case Opcode::kSeries:
-        return each([&](ckks::Complex a) { return chebyshev(instruction_->series->coefficients, a); });
+        return each([&](ckks::Complex a) { return ckks::clenshaw(instruction_->series->coefficients, a); });
       case Opcode::kRefresh:
         for (size_t i = 0; i < instruction_->arguments.size(); ++i) result(i) = argument(i);
         return;

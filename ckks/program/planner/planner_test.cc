@@ -361,5 +361,60 @@ TEST_CASE("each value is freed once, at its last use, and a checkpoint holds wha
   CHECK(live_after(p, 2) == std::vector<Value>{y, z});
 }
 
+// Two maps that one instruction reads each, and between them one that two read.
+struct MapsAtOneLevel {
+  explicit MapsAtOneLevel(bool with_vector = false) {
+    Builder b(kSlots);
+    const auto map = [](int offset) {
+      ckks::LinearTransform transform;
+      transform.terms.push_back(
+          {.baby = offset, .weight = ckks::Plain(std::vector<ckks::Complex>(kSlots, 1.0))});
+      return transform;
+    };
+    const ckks::LinearTransform shared = map(3);
+    const Value x = b.input("x"), y = b.input("y");
+    const auto apply = [&](Value value, const ckks::LinearTransform& transform) {
+      return b.linear(std::vector<Value>{value}, transform)[0];
+    };
+    b.output("0", apply(x, map(1)));
+    b.output("1", apply(x, shared));
+    b.output("2", apply(y, shared));
+    b.output("3", apply(y, map(2)));
+    const ckks::Plain vector({0.5, -1});
+    if (with_vector) b.output("4", b.multiply_plain(x, vector)), b.output("5", b.multiply_plain(y, vector));
+    plan_ = plan(std::move(b).finish(), model());
+  }
+  size_t bytes() const {  // of one map, all at level 1
+    return size_t{16} * kSlots * static_cast<size_t>(2 + model().chain().special_primes(1));
+  }
+  // Offsets of the maps that are kept.
+  std::set<int> kept(size_t bytes) const {
+    std::set<int> offsets;
+    const std::vector<int> kept = kept_transforms(plan_, model().chain(), bytes);
+    for (size_t i = 0; i < kept.size(); ++i) {
+      if (kept[i] < 0) continue;
+      const ckks::LinearTransform& map = *plan_.program.instructions[i].linear;
+      const auto first = static_cast<size_t>(kept[i]);
+      CHECK(plan_.argument_level[i] == 1);
+      CHECK(ckks::same_encoding(*plan_.program.instructions[first].linear) == ckks::same_encoding(map));
+      offsets.insert(map.terms[0].baby);
+    }
+    return offsets;
+  }
+  Plan plan_;
+};
+
+TEST_CASE("what most instructions read is kept first, then what is read first, next to each vector once") {
+  const MapsAtOneLevel sample;
+  CHECK(sample.kept(sample.bytes() - 1).empty());
+  CHECK(sample.kept(sample.bytes()) == std::set<int>{3});
+  CHECK(sample.kept(2 * sample.bytes()) == std::set<int>{1, 3});
+  CHECK(sample.kept(3 * sample.bytes()) == std::set<int>{1, 2, 3});
+  const MapsAtOneLevel with_vector(true);
+  const size_t vector_bytes = size_t{16} * 2 * 2;  // two slots at level 1, for two instructions
+  CHECK(with_vector.kept(sample.bytes() + vector_bytes) == std::set<int>{3});
+  CHECK(with_vector.kept(sample.bytes() + vector_bytes - 1).empty());
+}
+
 }  // namespace
 }  // namespace psm::program

@@ -29,7 +29,6 @@ TEST_CASE("every kernel is timed, and an NTT of four times the degree takes more
       CAPTURE(name(kernel));
       CHECK(of(*k, kernel) > 0);
     }
-    CHECK(of(*k, WorkKind::kKeyRead) >= 0);
   }
   CHECK(of(large, WorkKind::kNtt) > 2 * of(small, WorkKind::kNtt));
 }
@@ -68,7 +67,6 @@ TEST_CASE("a machine that other programs keep busy is noticed, and changes the f
   CHECK(busy.busy);
   CHECK(busy.caveat().find("busy") != std::string::npos);
   CHECK(busy.caveat().find("spread ") != std::string::npos);
-  CHECK(busy.spread >= 0);
   CHECK(busy.kernels.seconds[ntt] < 3 * before);
   CHECK(before < 3 * busy.kernels.seconds[ntt]);
 }

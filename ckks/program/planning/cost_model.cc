@@ -296,7 +296,7 @@ Effort CostModel::effort(const Instruction& instruction, const Program& program,
       sum.linear(counts_of(*instruction.linear, program.slots), level);
       return sum.effort;
     case Opcode::kSeries:
-      sum.series(plan_on_powers_of_two(*instruction.series, level).nodes);
+      sum.series(ckks::plan_series(*instruction.series, level).nodes);
       return sum.effort;
     case Opcode::kBootstrap: {
       if (instruction.step != BootstrapStep::kWhole) return {};

@@ -79,8 +79,7 @@ double scratch_bytes(const Instruction& instruction, const ckks::TransformSchedu
                      ckks::Level level, const CostModel& model) {
   const ckks::Chain& chain = model.chain();
   const double extended = (level + 1 + chain.special_primes(level)) * chain.limb_bytes();
-  if (instruction.series)
-    return series_scratch_bytes(plan_on_powers_of_two(*instruction.series, level), chain);
+  if (instruction.series) return series_scratch_bytes(ckks::plan_series(*instruction.series, level), chain);
   if (instruction.linear) {
     const double accumulators = schedule.counts.giant_rotations + instruction.linear->outputs;
     const double digits = chain.digits(level) * schedule.counts.hoisted_inputs * extended;

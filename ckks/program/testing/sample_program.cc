@@ -51,14 +51,10 @@ SampleProgram::SampleProgram(PlainKeeper* keeper) : context(ckks::insecure_boots
   entry.keys = key_request(entry.plan, bootstraps);
   entry.argument = "length";
   entry.first = 1;
-  const auto is_mask = [&](const Instruction& i) { return i.results[0] == masked; };
-  const std::vector<Instruction>& all = entry.plan.program.instructions;
   for (int length = 1; length <= 3; ++length) {
-    Instruction other = *std::find_if(all.begin(), all.end(), is_mask);
     std::vector<ckks::Complex> values = mask;
     std::fill(values.begin() + 128 * length, values.end(), 0.0);
-    other.plain = ckks::Plain(std::move(values));
-    entry.by_argument.push_back({std::move(other)});
+    entry.by_argument.push_back({{masked, ckks::Plain(std::move(values))}});
   }
 }
 

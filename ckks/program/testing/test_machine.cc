@@ -7,17 +7,6 @@
 #include "ckks/program/planning/scheme_figures.h"
 
 namespace psm::program {
-namespace {
-
-// Without sparse bootstraps full ones have nominal seconds, so that plans do not hang on calibration.
-CostModel model_for(const ckks::Context& context, const std::vector<ckks::BootstrapKind>& sparse) {
-  if (sparse.empty()) return CostModel(context.chain());
-  std::set<ckks::BootstrapKind> kinds{{}};
-  kinds.insert(sparse.begin(), sparse.end());
-  return costs_of(context, ckks::plan_bootstraps(context, kinds));
-}
-
-}  // namespace
 
 SlotVector wave(size_t slots, double frequency, bool real) {
   SlotVector x(slots);
@@ -29,10 +18,10 @@ SlotVector wave(size_t slots, double frequency, bool real) {
 }
 
 TestMachine::TestMachine(const ckks::ParameterSpec& spec, Program source,
-                         const std::vector<ckks::BootstrapKind>& sparse)
+                         const std::set<ckks::BootstrapKind>& kinds)
     : program(std::move(source)),
       party(spec),
-      model(model_for(party.context, sparse)),
+      model(costs_of(party.context, ckks::plan_bootstraps(party.context, kinds))),
       plan_(plan(program, model)),
       bootstrappers(ckks::make_bootstrappers(party.context, party.encoder, bootstrap_kinds(plan_))) {
   party.add_keys(key_request(plan_, ckks::plan_bootstraps(party.context, bootstrap_kinds(plan_))));

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "ckks/program/machines/encrypted_machine.h"
@@ -17,9 +18,9 @@ namespace psm::program {
 SlotVector wave(size_t slots, double frequency, bool real = false);
 
 struct TestMachine {
-  // `sparse` are the sparse bootstraps that the planner may use.
+  // `kinds` are the bootstraps that the planner may use, if the parameters have any.
   TestMachine(const ckks::ParameterSpec& spec, Program source,
-              const std::vector<ckks::BootstrapKind>& sparse = {});
+              const std::set<ckks::BootstrapKind>& kinds = {{}});
 
   std::map<std::string, ckks::Ciphertext> encrypt(const std::map<std::string, SlotVector>& inputs);
   // Runs the machine and decrypts its outputs.

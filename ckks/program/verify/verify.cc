@@ -146,7 +146,7 @@ class Verifier {
 
   // Where it is evaluated, a coefficient times the prime of its level is an integer of less than 62 bits.
   void check_series(size_t place, ckks::Level from) const {
-    for (const auto& node : plan_on_powers_of_two(*plan_.program.instructions[place].series, from).nodes)
+    for (const auto& node : ckks::plan_series(*plan_.program.instructions[place].series, from).nodes)
       for (const auto& term : node.terms)
         if (!(std::abs(term.coefficient) * static_cast<double>(context_.q(node.level + 1)) < 0x1p60) ||
             !std::isfinite(node.constant))
@@ -180,8 +180,8 @@ class Verifier {
       by_result.emplace(program.instructions[i].results[0].id, i);
     for (const Constants& constants : entry_.by_argument) {
       std::set<size_t> places;
-      for (const Instruction& constant : constants) {
-        const auto found = by_result.find(constant.results.empty() ? -1 : constant.results[0].id);
+      for (const Exchange& constant : constants) {
+        const auto found = by_result.find(constant.result.id);
         if (found == by_result.end()) fail("its argument exchanges an instruction that is not there");
         const size_t place = found->second;
         const Instruction& own = program.instructions[place];
@@ -190,8 +190,10 @@ class Verifier {
         if (own.plain.real() && !constant.plain.real() &&
             program.values[static_cast<size_t>(own.results[0].id)].is_real)
           fail(place, "its argument makes a real value complex");
-        check_offsets(place, constant);
-        take_keys(place, constant);
+        Instruction other = own;
+        other.plain = constant.plain, other.offsets = constant.offsets;
+        check_offsets(place, other);
+        take_keys(place, other);
       }
     }
   }

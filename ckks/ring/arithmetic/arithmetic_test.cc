@@ -38,20 +38,6 @@ TEST_CASE("reductions agree with division over their whole range") {
   }
 }
 
-TEST_CASE("inverses, powers and centred representatives") {
-  const Modulus q(prime_near(0x1p40, 16));
-  TrainingRandom random(2);
-  for (int i = 0; i < 100; ++i) {
-    const uint64_t a = 1 + random.integer(q.value - 1);
-    CHECK(mul_mod(a, inverse_mod(a, q), q) == 1);
-  }
-  CHECK(pow_mod(3, 0, q) == 1);
-  CHECK(pow_mod(3, 5, q) == 243);
-  CHECK(centered(q.value - 1, q) == -1);
-  CHECK(centered(q.value / 2, q) == static_cast<int64_t>(q.value / 2));
-  CHECK(centered(q.value / 2 + 1, q) == -static_cast<int64_t>(q.value / 2));
-}
-
 TEST_CASE("primality agrees with a sieve, with strong pseudoprimes and with known primes") {
   constexpr size_t kLimit = 20000;
   std::vector<bool> composite(kLimit, false);

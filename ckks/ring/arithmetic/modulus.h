@@ -5,7 +5,8 @@
 //
 // Devices use the constexpr functions too (ckks/device/programs/block_program.h).
 //
-// No branch and no address depends on a residue, except in pow_mod, whose exponents are public.
+// No branch, no address and no division depends on a residue, except in pow_mod, make_multiplier and inverse_mod, whose
+// arguments must be public.
 //
 // Sources: Barrett reduction (P. Barrett, CRYPTO 1986); multiplication by a constant with a precomputed
 // quotient (V. Shoup, NTL; D. Harvey, "Faster arithmetic for number-theoretic transforms", arXiv:1205.2926).

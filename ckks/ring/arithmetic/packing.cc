@@ -9,8 +9,6 @@ namespace psm::ckks {
 
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "words are written and read as they lie in memory");
-
 // A residue of at most this many bits lies within the eight bytes that begin where it begins.
 constexpr int kWordBits = 57;
 

@@ -2,7 +2,6 @@
 #include "ckks/ring/kernels/avx2.h"
 #include "ckks/ring/kernels/backend_list.h"
 #include "ckks/ring/kernels/ntt_avx2.h"
-#include "ckks/ring/kernels/sums_avx2.h"
 
 namespace psm::ckks {
 namespace {

@@ -4,7 +4,6 @@
 
 #include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/check.h"
-#include "ckks/base/testing/skip.h"
 #include "ckks/ring/arithmetic/packing.h"
 #include "ckks/ring/arithmetic/primes.h"
 

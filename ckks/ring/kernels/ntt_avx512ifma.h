@@ -17,12 +17,14 @@ namespace {
 
 constexpr int kLeafBits = 10;
 constexpr int kNarrowLayers = 3;  // the last layers, inside vectors
+constexpr size_t kPairs = 8;      // of vectors, which take these layers side by side
+constexpr int kLeastBits = 7;     // log2 of the residues of so many pairs
 constexpr int kAmpleBits = 45;
 constexpr uint64_t kNearPower = (uint64_t{1} << 50) - (uint64_t{1} << 40);
 
 // How many of `left` layers the next pass takes: twos first, so that the last pass, which meets new roots
 // with every vector, has the most work for each of them.
-inline int layers_of_pass(int left) { return left % 3 == 0 ? 3 : left == 1 ? 1 : 2; }
+inline int layers_of_pass(int left) { return left % 3 == 0 ? 3 : 2; }
 
 template <bool kAmple>
 class Forward {
@@ -54,10 +56,8 @@ class Forward {
         const uint64_t* from = done == 0 ? a : part;
         if (layers == 3) {
           pass<3>(part, from, log_size - done, (t << done) + node);
-        } else if (layers == 2) {
-          pass<2>(part, from, log_size - done, (t << done) + node);
         } else {
-          pass<1>(part, from, log_size - done, (t << done) + node);
+          pass<2>(part, from, log_size - done, (t << done) + node);
         }
       }
       done += layers;
@@ -117,13 +117,10 @@ class Forward {
     const VectorModulus m = m_;
     const Roots roots = roots_;
     const ExactDivision division = division_;
-    size_t i = 0;
-    for (; i + 128 <= size; i += 128) narrow_step<8>(x + i, t + i / 8, roots, division, m);
-    for (; i < size; i += 16) narrow_step<1>(x + i, t + i / 8, roots, division, m);
+    for (size_t i = 0; i < size; i += 16 * kPairs) narrow_step(x + i, t + i / 8, roots, division, m);
   }
 
   // kPairs times 16 residues, side by side: each alone is one long chain of dependent instructions.
-  template <int kPairs>
   [[gnu::always_inline]] static void narrow_step(uint64_t* x, size_t node, const Roots& roots,
                                                  const ExactDivision& division, const VectorModulus& m) {
     const auto residue = [&](Vector v) { return kAmple ? division.residue(v, m) : reduced(v, m); };
@@ -202,10 +199,8 @@ class Inverse {
       uint64_t* part = x + (node << (log_size - above));
       if (layers == 3) {
         pass<3>(part, log_size - above, (t << above) + node);
-      } else if (layers == 2) {
-        pass<2>(part, log_size - above, (t << above) + node);
       } else {
-        pass<1>(part, log_size - above, (t << above) + node);
+        pass<2>(part, log_size - above, (t << above) + node);
       }
     }
   }
@@ -278,12 +273,10 @@ class Inverse {
   void narrow_layers(uint64_t* x, const uint64_t* from, size_t size, size_t t) const {
     const VectorModulus m = m_;
     const Roots roots = roots_;
-    size_t i = 0;
-    for (; i + 128 <= size; i += 128) narrow_step<8>(x + i, from + i, t + i / 8, roots, bounds_[0], m);
-    for (; i < size; i += 16) narrow_step<1>(x + i, from + i, t + i / 8, roots, bounds_[0], m);
+    for (size_t i = 0; i < size; i += 16 * kPairs)
+      narrow_step(x + i, from + i, t + i / 8, roots, bounds_[0], m);
   }
 
-  template <int kPairs>
   [[gnu::always_inline]] static void narrow_step(uint64_t* x, const uint64_t* from, size_t node,
                                                  const Roots& roots, Vector bound, const VectorModulus& m) {
     const Vector zero = _mm512_setzero_si512();
@@ -327,7 +320,7 @@ class Inverse {
 // A processor with these instructions has those of AVX2, which take rings and primes that are not served here.
 void ntt_forward(uint64_t* out, const uint64_t* a, const NttView& tables) {
   const bool ample = tables.modulus.bits <= kAmpleBits;
-  if (tables.log_n < 4 || (!ample && tables.modulus.value <= kNearPower))
+  if (tables.log_n < kLeastBits || (!ample && tables.modulus.value <= kNearPower))
     return kAvx2Kernels.ntt_forward(out, a, tables);
   if (ample) return Forward<true>(tables).block(out, a, tables.log_n, 1);
   Forward<false>(tables).block(out, a, tables.log_n, 1);
@@ -335,7 +328,7 @@ void ntt_forward(uint64_t* out, const uint64_t* a, const NttView& tables) {
 
 void ntt_inverse(uint64_t* out, const uint64_t* a, const NttView& tables) {
   const bool ample = tables.modulus.bits <= kAmpleBits;
-  if (tables.log_n < 4 || (!ample && tables.modulus.value <= kNearPower))
+  if (tables.log_n < kLeastBits || (!ample && tables.modulus.value <= kNearPower))
     return kAvx2Kernels.ntt_inverse(out, a, tables);
   if (ample) return Inverse<true>(tables).block(out, a, tables.log_n, 1);
   Inverse<false>(tables).block(out, a, tables.log_n, 1);

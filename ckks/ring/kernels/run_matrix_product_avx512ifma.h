@@ -5,7 +5,7 @@
 // multiplications where a processor has more units for them. Included only by backend_avx512ifma.cc.
 #pragma once
 
-#include "ckks/ring/kernels/sums_avx512ifma.h"
+#include "ckks/ring/kernels/avx512ifma.h"
 
 namespace psm::ckks {
 namespace {

@@ -25,9 +25,10 @@ namespace psm::ckks {
 //     E = l + 1 + k                        limbs of an extended polynomial, which linear maps work on,
 //
 // and its error is small if every digit's product stays 8 bits below P. A larger P has fewer digits. It is allowed if
-// Q_l P stays within the Q_L P of the top, for which the security bound is checked. Each band takes the k that makes T
-// + K / 6 + C / 32 + E / 2 least at its top. The weights are times in units of a transform: of reading a limb of key
-// from memory, of converting a limb, and of a few products of extended limbs by plaintexts.
+// Q_l P stays within the Q_L P of the top, for which the security bound is checked. The highest band has the k of the
+// specification. Each other band takes the k that makes T + K / 6 + C / 32 + E / 2 least at its top. The weights are
+// times in units of a transform: of reading a limb of key from memory, of converting a limb, and of a few products of
+// extended limbs by plaintexts.
 constexpr int kMaxSpecialPrimes = 15;  // of a band
 
 struct DigitRange {

@@ -17,6 +17,8 @@ void check_shape(const ParameterSpec& s) {
   const auto refuse = [&](const auto&... parts) {
     throw Error(message("parameters '", s.name, "': ", parts...));
   };
+  if (s.name.size() > kMostSpecName)
+    refuse("a name of ", s.name.size(), " bytes; at most ", kMostSpecName, " are possible");
   if (s.log_n < 4 || s.log_n > 17) refuse("log_n = ", s.log_n, " is outside 4..17");
   if (s.compute_levels < 1) refuse("compute_levels = ", s.compute_levels, "; at least one level is needed");
   if (s.stc_levels < 0 || s.evalmod_levels < 0 || s.cts_levels < 0) refuse("a number of levels is negative");

@@ -161,7 +161,7 @@ TEST_CASE("secrets and rings that no cited estimate covers are refused") {
   const ParameterSpec spec = secure_n16();
   check_refused(spec, "Hamming weight 64", [](ParameterSpec& s) { s.secret_hamming_weight = 64; });
   check_refused(spec, "ephemeral secret", [](ParameterSpec& s) { s.encapsulation_hamming_weight = 16; });
-  check_refused(spec, "exceeds", [](ParameterSpec& s) { s.log_n = 15; });
+  check_refused(spec, "no cited estimate covers N = 2^15", [](ParameterSpec& s) { s.log_n = 15; });
   // In the table, twice the ring has about twice the bits.
   for (int log_n = 11; log_n <= 16; ++log_n) {
     const double half = max_log2_modulus(log_n - 1, SecretKind::kDenseTernary);

@@ -1,10 +1,27 @@
 #include "ckks/scheme/chain/key_request.h"
 
+#include "ckks/base/error.h"
+
 namespace psm::ckks {
 
 KeyName key_name(const Chain& chain, KeyRole role, GaloisElement element, Level level) {
   return {role, element, level, role == KeyRole::kToEphemeral ? 1 : chain.special_primes(level),
           role == KeyRole::kFromEphemeral ? 1 : chain.digits(level)};
+}
+
+std::string text(const KeyName& name) {
+  switch (name.role) {
+    case KeyRole::kRelinearisation:
+      return message("the key for products at level ", name.level);
+    case KeyRole::kGalois:
+      return message("the key of the Galois element ", name.element, " at level ", name.level);
+    case KeyRole::kToEphemeral:
+      return "the key before ModRaise";
+    case KeyRole::kFromEphemeral:
+      return message("the key behind ModRaise of the Galois element ", name.element, " at level ",
+                     name.level);
+  }
+  return {};
 }
 
 DigitRange key_digit(const Chain& chain, const KeyName& name, int i) {

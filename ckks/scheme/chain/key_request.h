@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "ckks/ring/arithmetic/automorphism.h"
@@ -30,6 +31,8 @@ struct KeyName {
   int digits = 0;   // those of the level, but one from that secret: ModRaise's polynomials are below q_0
 };
 KeyName key_name(const Chain& chain, KeyRole role, GaloisElement element, Level level);
+// What messages call a key: "the key for products at level 3".
+std::string text(const KeyName& name);
 // The primes of digit i.
 DigitRange key_digit(const Chain& chain, const KeyName& name, int i);
 

@@ -14,9 +14,12 @@
 // of AVX-512-IFMA; all of them are = 1 mod 2N.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace psm::ckks {
+
+constexpr size_t kMostSpecName = 64;  // bytes of a name, as files have it
 
 // Unchecked: Context's constructor refuses values that it cannot serve.
 struct ParameterSpec {
@@ -47,8 +50,9 @@ void for_each_number(Spec& s, const Each& each) {
 ParameterSpec secure_n16();
 
 // The same chain under a dense ternary secret, which standard tables cover. Its bound allows 1746 bits and so more
-// special primes: 9 x 50 bits, log2(QP) = 1700. There are three digits instead of five, so keys are a fifth smaller and
-// key switches faster. Rounding errors are larger under a dense secret: RESULTS.md says what that costs in precision.
+// special primes: 9 x 50 bits, log2(QP) = 1700. There are three digits instead of five, so the keys of a bootstrap
+// are a seventh smaller, and key switches faster. Rounding errors are larger under a dense secret: RESULTS.md says what
+// that costs in precision.
 ParameterSpec secure_n16_dense();
 
 // The chain of a set in a ring of degree 2^log_n, with secrets of the same Hamming weights: at least 2^8 coefficients

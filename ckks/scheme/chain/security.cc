@@ -42,9 +42,13 @@ SecretKind secret_kind(int hamming_weight) {
 void check_bound(const ParameterSpec& spec, SecretKind kind, double log2_modulus) {
   const double bound = max_log2_modulus(spec.log_n, kind);
   if (log2_modulus <= bound) return;
+  const char* const source = kBoundTables[static_cast<size_t>(kind)].source;
+  if (bound == 0) {
+    throw Error(message("parameters '", spec.name, "': no cited estimate covers N = 2^", spec.log_n, " (",
+                        source, "); use N = 2^16"));
+  }
   throw Error(message("parameters '", spec.name, "': a modulus of ", log2_modulus, " bits at N = 2^",
-                      spec.log_n, " exceeds the ", bound, " bits that give 128-bit security (",
-                      kBoundTables[static_cast<size_t>(kind)].source,
+                      spec.log_n, " exceeds the ", bound, " bits that give 128-bit security (", source,
                       "); use fewer levels, or a specification marked insecure for experiments"));
 }
 

@@ -9,9 +9,8 @@
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/secrecy.h"
-#include "ckks/base/testing/skip.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/scheme/testing/test_party.h"
-#include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {

@@ -9,6 +9,15 @@
 #include "ckks/ring/sampler.h"
 
 namespace psm::ckks {
+namespace {
+
+// Loops go over the limbs and places of the encryptor's ring.
+void check_plaintext(const Plaintext& plaintext, const Ring& ring) {
+  PSM_CHECK(&plaintext.ring() == &ring, "a plaintext of another ring");
+  PSM_CHECK(plaintext.basis().p == 0, "a plaintext with limbs of special primes");
+}
+
+}  // namespace
 
 Encryptor::Encryptor(const Context& context, const PublicKey& key) : context_(context), key_(key) {
   if (key.fingerprint.parameters != context.fingerprint()) {
@@ -18,6 +27,7 @@ Encryptor::Encryptor(const Context& context, const PublicKey& key) : context_(co
 
 Ciphertext Encryptor::encrypt(const Plaintext& plaintext) {
   const Ring& ring = context_.ring();
+  check_plaintext(plaintext, ring);
   const Basis basis{plaintext.level() + 1, 0};
   Ciphertext out(ring, basis, plaintext.scale(), key_.fingerprint);
   random_.renew();
@@ -46,6 +56,7 @@ Ciphertext Encryptor::encrypt(const Plaintext& plaintext) {
 
 SeededCiphertext SeededEncryptor::encrypt(const Plaintext& plaintext) {
   const Ring& ring = secret_.context().ring();
+  check_plaintext(plaintext, ring);
   const Basis basis{plaintext.level() + 1, 0};
   SeededCiphertext out{fresh_seed(), plaintext.expand(), plaintext.scale(), secret_.fingerprint()};
   const RnsPoly a = expand_seed(out.seed, 0, ring, basis);

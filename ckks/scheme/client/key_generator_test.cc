@@ -68,6 +68,7 @@ TEST_CASE_FIXTURE(Keys, "a stored secret that is not ternary, or of another weig
   CHECK(refusal(stored(1024, 192, 2)) != "");
   CHECK(refusal(stored(1024, 192, -2)) != "");
   CHECK(refusal(stored(1024, 192, 1 << 20)) != "");
+  CHECK(refusal(stored(1024, 192, INT32_MAX)) != "");
   CHECK(refusal(stored(1024, 191, 1)) != "");
   CHECK(refusal(stored(512, 192, 1)) != "");
 }

@@ -3,12 +3,11 @@
 #include <string>
 
 #include "ckks/base/parallel.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/instruction_trace.h"
-#include "ckks/base/testing/skip.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/sampler.h"
 #include "ckks/scheme/testing/test_party.h"
-#include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {

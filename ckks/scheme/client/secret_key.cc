@@ -49,8 +49,9 @@ SecretKey::SecretKey(const Context& context, SecretVector<int32_t> coefficients,
   // No branch on a coefficient: what is out of range sets a bit.
   uint32_t wrong = 0, weight = 0;
   for (const int32_t v : coefficients_) {
-    wrong |= static_cast<uint32_t>(v + 1) & ~3u;
-    wrong |= static_cast<uint32_t>(v + 1) == 3u;
+    const uint32_t above = static_cast<uint32_t>(v) + 1;
+    wrong |= above & ~3u;
+    wrong |= above == 3u;
     weight += static_cast<uint32_t>(v & 1);
   }
   const uint32_t expected = static_cast<uint32_t>(context.spec().secret_hamming_weight);

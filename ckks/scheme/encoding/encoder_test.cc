@@ -1,9 +1,11 @@
 #include "ckks/scheme/encoding/encoder.h"
 
+#include <cmath>
 #include <limits>
 #include <string>
 
 #include "ckks/base/testing/check.h"
+#include "ckks/scheme/encoding/embedding.h"
 #include "ckks/scheme/testing/test_party.h"
 
 namespace psm::ckks {
@@ -18,7 +20,49 @@ std::string refusal(const Slots& values, Level level, Scale scale) {
   return refusal_of([&] { party().encoder.encode(values, level, scale); });
 }
 
+// Whether x is the double nearest to a value that extended precision knows to a few units of its last place.
+bool is_nearest(double x, long double value) {
+  const double below = std::nextafter(x, -2.0), above = std::nextafter(x, 2.0);
+  const long double slack = std::abs(value) * 0x1p-60L;
+  return std::abs(x - value) <= std::abs(below - value) + slack &&
+         std::abs(x - value) <= std::abs(above - value) + slack;
+}
+
+// sin(2 pi k / n), by an angle of at most an eighth of a turn, so that its rounding is relative to the value.
+long double sine(uint64_t k, uint64_t n) {
+  const auto angle = [&](uint64_t part) {
+    return 2 * std::acos(-1.0L) * static_cast<long double>(part) / static_cast<long double>(n);
+  };
+  k %= n;
+  const bool negative = 2 * k >= n;
+  if (negative) k -= n / 2;
+  if (4 * k > n) k = n / 2 - k;
+  const long double value = 8 * k > n ? std::cos(angle(n / 4 - k)) : std::sin(angle(k));
+  return negative ? -value : value;
+}
+
 }  // namespace
+
+TEST_CASE("both parts of a root of unity are the nearest doubles") {
+  for (const uint64_t n : {16u, 64u, 4096u, 1u << 18}) {
+    CAPTURE(n);
+    for (uint64_t k = 1; k < n; k += 1 + n / 1000) {
+      if (4 * k % n == 0) continue;
+      const std::complex<double> root = unit_root(k, n);
+      CHECK(is_nearest(root.real(), sine(k + n / 4, n)));
+      CHECK(is_nearest(root.imag(), sine(k, n)));
+    }
+  }
+}
+
+TEST_CASE("roots on the axes and the diagonals are exact, and the exponent counts modulo n") {
+  const double diagonal = std::sqrt(0.5);
+  const std::complex<double> eighths[] = {{1, 0},  {diagonal, diagonal},   {0, 1},  {-diagonal, diagonal},
+                                          {-1, 0}, {-diagonal, -diagonal}, {0, -1}, {diagonal, -diagonal}};
+  for (const uint64_t turns : {0u, 1u, 5u})
+    for (uint64_t k = 0; k < 8; ++k) CHECK(unit_root(8 * turns + k, 8) == eighths[k]);
+  CHECK(unit_root(0, 1) == std::complex<double>(1, 0));
+}
 
 TEST_CASE("large scales pass through the slow path of residues and decode as precisely as doubles allow") {
   const Slots x = random_slots(2, 512);
@@ -43,18 +87,6 @@ TEST_CASE("a short vector is encoded as its periodic repetition, in 2m values a 
       for (size_t i = 0; i < a.n(); ++i) different += a.limb(j)[i] != b.limb(j)[i];
     }
     CHECK(different == 0);
-  }
-}
-
-TEST_CASE("an extended plaintext holds the same integers modulo the special primes") {
-  const Slots x = random_slots(4, 512);
-  const Plaintext plain = party().encoder.encode(x, 1, party().context.scale(1), true);
-  CHECK(plain.basis() == Basis{2, 3});
-  RnsPoly poly = plain.expand();
-  to_coefficients(poly);
-  for (size_t i = 0; i < poly.n(); ++i) {
-    const int64_t c = centered(poly.limb(0)[i], poly.modulus(0));
-    for (int j = 1; j < poly.limbs(); ++j) CHECK(poly.limb(j)[i] == reduce_signed(c, poly.modulus(j)));
   }
 }
 

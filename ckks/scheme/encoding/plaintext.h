@@ -36,6 +36,7 @@ class Plaintext {
   int values_per_limb() const { return values_per_limb_; }
   int run_length() const { return static_cast<int>(ring_->n()) / values_per_limb_; }
   size_t bytes() const { return residues_.size() * sizeof(uint64_t); }
+  Memory* memory() const { return residues_.memory(); }
 
   const uint64_t* limb(int j) const { return residues_.data() + static_cast<size_t>(j) * values_per_limb_; }
   RnsPoly expand() const;  // the full polynomial, NTT form

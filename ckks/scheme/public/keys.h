@@ -16,7 +16,6 @@
 #pragma once
 
 #include <map>
-#include <string>
 #include <tuple>
 #include <vector>
 
@@ -31,9 +30,6 @@ namespace psm::ckks {
 inline GaloisElement galois_element(const Context& context, int offset, bool conjugate = false) {
   return galois_element(context.chain(), offset, conjugate);
 }
-
-// What messages call a key: "the key for products at level 3".
-std::string text(const KeyName& name);
 
 struct KeySwitchKey {
   struct Digit {

@@ -211,6 +211,7 @@ Ciphertext Evaluator::truncate_to_level(const Ciphertext& a, Level target) const
 }
 
 Ciphertext Evaluator::drop_to_level(const Ciphertext& a, Level target) const {
+  check_owner("drop_to_level", a.fingerprint, context_, keys_);
   check_level("drop_to_level", a.level(), target);
   if (a.scale() == context_.scale(target)) return truncate_to_level(a, target);
   check_level("drop_to_level with a change of scale", a.level(), target + 1);
@@ -253,19 +254,12 @@ std::vector<ProductCiphertext> Evaluator::sums_of_products(std::span<const std::
   return products;
 }
 
-Ciphertext Evaluator::relinearise(const ProductCiphertext& a) const {
+Ciphertext Evaluator::relinearise(const ProductCiphertext& a, bool rescale) const {
   check_owner("relinearise", a.fingerprint, context_, keys_);
+  if (rescale) check_level("relinearise_rescale", a.level(), 1);
   return {engine_->switch_key(a.c[2], require_key(KeyRole::kRelinearisation, 0, a.level()),
-                              {.addend0 = &a.c[0], .addend1 = &a.c[1]}),
-          a.scale(), a.fingerprint};
-}
-
-Ciphertext Evaluator::relinearise_rescale(const ProductCiphertext& a) const {
-  check_owner("relinearise", a.fingerprint, context_, keys_);
-  check_level("relinearise_rescale", a.level(), 1);
-  return {engine_->switch_key(a.c[2], require_key(KeyRole::kRelinearisation, 0, a.level()),
-                              {.addend0 = &a.c[0], .addend1 = &a.c[1], .rescale = true}),
-          context_.rescaled(a.scale(), a.level()), a.fingerprint};
+                              {.addend0 = &a.c[0], .addend1 = &a.c[1], .rescale = rescale}),
+          rescale ? context_.rescaled(a.scale(), a.level()) : a.scale(), a.fingerprint};
 }
 
 Ciphertext Evaluator::multiply(const Ciphertext& a, const Ciphertext& b) const {
@@ -280,9 +274,9 @@ Ciphertext Evaluator::multiply_rescale(const Ciphertext& a, const Ciphertext& b)
 
 // ---- hoisting --------------------------------------------------------------------------------------------
 
-Hoisted Evaluator::hoist(const Ciphertext& a) const {
-  check_owner("rotate", a.fingerprint, context_, keys_);
-  return {&a, engine_->decompose(a.c[1], context_.p_count(a.level()))};
+Hoisted Evaluator::hoist(const Ciphertext& a, bool raised) const {
+  check_owner(raised ? "switch_from_ephemeral" : "rotate", a.fingerprint, context_, keys_);
+  return {&a, engine_->decompose(a.c[1], context_.p_count(a.level()), raised)};
 }
 
 Ciphertext Evaluator::apply_galois(const Hoisted& a, GaloisElement g) const {
@@ -315,24 +309,21 @@ Ciphertext Evaluator::conjugate(const Ciphertext& a) const {
 
 // ---- double hoisting -------------------------------------------------------------------------------------
 
-GaloisStep Evaluator::galois_step(GaloisElement g, Level level) const {
-  return {g, g == 1 ? nullptr : &require_key(KeyRole::kGalois, g, level),
+GaloisStep Evaluator::galois_step(GaloisElement g, Level level, bool raised) const {
+  const KeyRole role = raised ? KeyRole::kFromEphemeral : KeyRole::kGalois;
+  return {g, g == 1 && !raised ? nullptr : &require_key(role, g, level),
           automorphism_table(g, context_.log_n())};
 }
 
-Ciphertext Evaluator::sum_galois(const Ciphertext& a, std::span<const GaloisElement> elements) const {
-  return sum_hoisted(hoist(a), elements);
-}
-
-Ciphertext Evaluator::sum_hoisted(const Hoisted& a, std::span<const GaloisElement> elements) const {
+Ciphertext Evaluator::sum_galois(const Ciphertext& a, std::span<const GaloisElement> elements,
+                                 bool raised) const {
   PSM_CHECK(!elements.empty());
+  const Hoisted hoisted = hoist(a, raised);
   std::vector<GaloisStep> steps;
-  for (const GaloisElement g : elements)
-    steps.push_back(a.digits.raised ? raised_step(g, a.level()) : galois_step(g, a.level()));
+  for (const GaloisElement g : elements) steps.push_back(galois_step(g, a.level(), raised));
   std::vector<SwitchedSource> sources;
-  for (const GaloisStep& step : steps) sources.push_back({&a, &step});
-  return {engine_->divide(engine_->sum_switched(sources), {a.level() + 1, 0}), a.source->scale(),
-          a.source->fingerprint};
+  for (const GaloisStep& step : steps) sources.push_back({&hoisted, &step});
+  return {engine_->divide(engine_->sum_switched(sources), {a.level() + 1, 0}), a.scale(), a.fingerprint};
 }
 
 Summand Evaluator::giant_step(const Summand& a, GaloisElement g, const Summand* b) const {
@@ -348,20 +339,6 @@ Ciphertext Evaluator::switch_to_ephemeral(const Ciphertext& a) const {
   PSM_CHECK(a.level() == 0, "the ephemeral secret exists at level 0 only; level ", a.level());
   const KeySwitchKey& key = require_key(KeyRole::kToEphemeral, 0, 0);
   return {engine_->switch_key(a.c[1], key, {.addend0 = &a.c[0]}), a.scale(), a.fingerprint};
-}
-
-Ciphertext Evaluator::sum_from_ephemeral(const Ciphertext& raised,
-                                         std::span<const GaloisElement> elements) const {
-  return sum_hoisted(hoist_raised(raised), elements);
-}
-
-Hoisted Evaluator::hoist_raised(const Ciphertext& raised) const {
-  check_owner("switch_from_ephemeral", raised.fingerprint, context_, keys_);
-  return {&raised, engine_->raised_digit(raised.c[1], context_.p_count(raised.level()))};
-}
-
-GaloisStep Evaluator::raised_step(GaloisElement g, Level level) const {
-  return {g, &require_key(KeyRole::kFromEphemeral, g, level), automorphism_table(g, context_.log_n())};
 }
 
 Ciphertext Evaluator::mod_raise(const Ciphertext& a, Level level) const {

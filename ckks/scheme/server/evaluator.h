@@ -77,9 +77,9 @@ class Evaluator {
   ProductCiphertext sum_of_products(std::span<const Factors> factors) const;
   // Several sums of one level, which may share factors: together they are read from memory less often.
   std::vector<ProductCiphertext> sums_of_products(std::span<const std::vector<Factors>> sums) const;
-  Ciphertext relinearise(const ProductCiphertext& a) const;
+  Ciphertext relinearise(const ProductCiphertext& a, bool rescale = false) const;
   // relinearise + rescale in one division by P q_l.
-  Ciphertext relinearise_rescale(const ProductCiphertext& a) const;
+  Ciphertext relinearise_rescale(const ProductCiphertext& a) const { return relinearise(a, true); }
   // multiply + relinearise + rescale, the usual way to multiply.
   Ciphertext multiply_rescale(const Ciphertext& a, const Ciphertext& b) const;
 
@@ -89,7 +89,7 @@ class Evaluator {
   // Lowers a ciphertext of any scale to level `target` and its canonical scale. Limbs are dropped down to
   // target + 1, a scalar product sets the scale, and a rescale follows. Returns a copy if nothing is to do.
   Ciphertext drop_to_level(const Ciphertext& a, Level target) const;
-  // Drops limbs and keeps the scale as it is. For the bootstrap and error studies.
+  // Drops limbs and keeps the scale as it is.
   Ciphertext truncate_to_level(const Ciphertext& a, Level target) const;
 
   // ---- rotations ----------------------------------------------------------------------------------------
@@ -97,17 +97,19 @@ class Evaluator {
   Ciphertext conjugate(const Ciphertext& a) const;
   Ciphertext apply_galois(const Ciphertext& a, GaloisElement g) const;
 
-  // `a` must outlive the result.
-  Hoisted hoist(const Ciphertext& a) const;
+  // `a` must outlive the result. Here and below, a `raised` one is what mod_raise() leaves, under the ephemeral secret.
+  Hoisted hoist(const Ciphertext& a, bool raised = false) const;
   Ciphertext apply_galois(const Hoisted& a, GaloisElement g) const;
   Ciphertext rotate(const Hoisted& a, int offset) const;
 
-  // sum_g sigma_g(a), with one decomposition and one division by P for all of them. g = 1 needs no key.
-  Ciphertext sum_galois(const Ciphertext& a, std::span<const GaloisElement> elements) const;
+  // sum_g sigma_g(a), under the secret of the key pair, with one decomposition and one division by P for all of them.
+  // g = 1 needs no key, unless `a` is raised.
+  Ciphertext sum_galois(const Ciphertext& a, std::span<const GaloisElement> elements,
+                        bool raised = false) const;
 
   // ---- double hoisting ----------------------------------------------------------------------------------
   // The form of a rotation that engines take. Throws Error without a key.
-  GaloisStep galois_step(GaloisElement g, Level level) const;
+  GaloisStep galois_step(GaloisElement g, Level level, bool raised = false) const;
   // A giant step: sigma_g(a) + b, extended; g != 1, and b may be null. c_1 of `a` is switched, after a division by P if
   // it is extended; c_0 stays as it is.
   Summand giant_step(const Summand& a, GaloisElement g, const Summand* b) const;
@@ -118,23 +120,18 @@ class Evaluator {
   // Reads the same residues modulo Q_level, which adds q_0 I to the message. Level 0 -> level; the scale is
   // unchanged.
   Ciphertext mod_raise(const Ciphertext& a, Level level) const;
-  // sum_g sigma_g of such a ciphertext, under the secret of the key pair, with one division by P. A key from the
-  // ephemeral secret has one digit: the raised c_1 is an integer below q_0, so that c_1 e / P is small.
-  Ciphertext sum_from_ephemeral(const Ciphertext& raised, std::span<const GaloisElement> elements) const;
-  Ciphertext switch_from_ephemeral(const Ciphertext& raised, GaloisElement g = 1) const {
-    return sum_from_ephemeral(raised, {&g, 1});
+  // Brings such a ciphertext back to the secret of the key pair. A key from the ephemeral secret has one digit: the
+  // raised c_1 is an integer below q_0, so that c_1 e / P is small.
+  Ciphertext switch_from_ephemeral(const Ciphertext& raised) const {
+    const GaloisElement one = 1;
+    return sum_galois(raised, {&one, 1}, true);
   }
-  // The parts of such a sum, for engines.
-  Hoisted hoist_raised(const Ciphertext& raised) const;
-  GaloisStep raised_step(GaloisElement g, Level level) const;
 
   // Returns the key that serves `level`. Throws Error, which names it, if there is none.
   const KeySwitchKey& require_key(KeyRole role, GaloisElement element, Level level) const;
 
  private:
   void check_keys() const;
-  // sum_g sigma_g(a), divided by P; a may be raised.
-  Ciphertext sum_hoisted(const Hoisted& a, std::span<const GaloisElement> elements) const;
 
   const Context& context_;
   const EvaluationKeys& keys_;

@@ -98,10 +98,11 @@ TEST_CASE_FIXTURE(Shared, "a missing or too short key is refused by its name") {
 }
 
 TEST_CASE_FIXTURE(Shared, "ciphertexts of other parameters or of another key pair are refused") {
-  TestParty stranger(insecure_leveled(11, kTop)), other_parameters(insecure_leveled(11, kTop - 1));
+  TestParty stranger(insecure_leveled(11, kTop)), other_parameters(insecure_leveled(11, kTop + 1));
   const Slots x = t.random_slots(25);
   const Ciphertext own = t.encrypt(x, 4), foreign = stranger.encrypt(x, 4),
-                   odd = other_parameters.encrypt(x, 4), low = other_parameters.encrypt(x, 0);
+                   odd = other_parameters.encrypt(x, 4), low = other_parameters.encrypt(x, 0),
+                   high = other_parameters.encrypt(x, kTop + 1);
   const Plaintext plain = t.encoder.encode(x, 4);
   CHECK_REFUSED(e.add(own, foreign), "different key pairs");
   CHECK_REFUSED(e.rotate(foreign, 1), "another key pair");
@@ -111,7 +112,7 @@ TEST_CASE_FIXTURE(Shared, "ciphertexts of other parameters or of another key pai
            [&](const Evaluator& e) { e.add_scalar(odd, 1); },
            [&](const Evaluator& e) { e.multiply_scalar(odd, 2); },
            [&](const Evaluator& e) { e.multiply_by_i(odd); }, [&](const Evaluator& e) { e.rescale(odd); },
-           [&](const Evaluator& e) { e.drop_to_level(odd, 1); },
+           [&](const Evaluator& e) { e.drop_to_level(high, kTop + 1); },
            [&](const Evaluator& e) { e.add_plain(odd, plain); },
            [&](const Evaluator& e) { e.multiply_plain(odd, plain); },
            [&](const Evaluator& e) { e.mod_raise(low, 1); }})

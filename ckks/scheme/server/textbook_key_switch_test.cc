@@ -24,7 +24,7 @@ KeySwitchKey key_for(TestParty& party, Level level, GaloisElement g) {
 }  // namespace
 
 TEST_CASE("the fast key switch has the textbook's bits: every set of parameters, band and backend") {
-  int compared = 0, several_digits = 0;
+  int several_digits = 0;
   for (const ParameterSpec& spec : parameter_sets()) {
     CAPTURE(spec.name);
     TestParty party(spec);
@@ -39,13 +39,12 @@ TEST_CASE("the fast key switch has the textbook's bits: every set of parameters,
         CAPTURE(backend->name);
         select_backend(backend->name);
         CHECK(same_bits(fast.switch_key(c, key, {}), expected));
-        CHECK(same_bits(fast.switch_key(fast.decompose(c, key.p_count), key, {}), expected));  // hoisted
-        ++compared;
+        CHECK(
+            same_bits(fast.switch_key(fast.decompose(c, key.p_count, false), key, {}), expected));  // hoisted
       }
       several_digits += context.digit_count(level) > 1 ? 1 : 0;
     }
   }
-  MESSAGE(compared, " key switches compared");
   CHECK(several_digits >= 10);
 }
 

@@ -1,7 +1,8 @@
 #include "ckks/wire/testing/fuzz_container.h"
 
+#include <cstring>
+
 #include "ckks/base/files/checksum.h"
-#include "ckks/wire/tables.h"
 
 namespace psm::wire {
 namespace {
@@ -11,14 +12,13 @@ constexpr size_t kNameLengthAt = 96, kNameAt = 100, kRecordHead = 12;
 
 template <typename T>
 T number_at(const std::string& file, size_t at) {
-  const auto* in = reinterpret_cast<const uint8_t*>(file.data()) + at;
-  return get<T>(in);
+  T number;
+  std::memcpy(&number, file.data() + at, sizeof number);
+  return number;
 }
 
 void put_at(std::string& file, size_t at, uint64_t value) {
-  std::vector<uint8_t> bytes;
-  put(bytes, value);
-  std::copy(bytes.begin(), bytes.end(), file.begin() + static_cast<ptrdiff_t>(at));
+  std::memcpy(file.data() + at, &value, sizeof value);
 }
 
 // Where the checksum of the header stands, or npos.

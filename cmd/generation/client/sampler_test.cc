@@ -4,10 +4,9 @@
 #include <vector>
 
 #include "ckks/base/secrecy.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/instruction_trace.h"
-#include "ckks/base/testing/skip.h"
 #include "cmd/generation/client/text_client.h"
-#include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {

@@ -119,6 +119,9 @@ TextClient::TextClient(const TextModel& model, const ckks::SecretKey& secret, Ch
   if (fed_ != known && fed_ != known - 1 && !in_prompt)
     throw Error(message("the server has computed ", fed_, " tokens of this text, of which ", known,
                         " are in --state: they do not belong together; begin in a new --state"));
+  if (const int kept = fed_ - window_; kept < 1 || kept > d_.tokens)
+    throw Error(message("the server keeps ", kept, " tokens of this text, where the model has ", d_.tokens,
+                        " places; begin in a new --state"));
 }
 
 void TextClient::say(FrameKind kind, const std::string& payload) {
@@ -142,7 +145,7 @@ Frame TextClient::receive(uint64_t longest) {
 
 void TextClient::send(FrameKind kind, TextNote note, const std::vector<PlanEnd>& ends) {
   note.names = names_of(ends);
-  if (const auto saved = folder_.read(TextFolder::kRequest, longest_file(*d_.context, ends))) {
+  if (const auto saved = folder_.read(TextFolder::kRequest, longest_request(d_))) {
     wire::CiphertextReader file(ByteSource(folder_.path() + TextFolder::kRequest, *saved), *d_.context,
                                 kMaxCiphertexts);
     if (file.note() == note_text(note) && file.fingerprint() == secret_.fingerprint())
@@ -220,13 +223,14 @@ TextClient::Step TextClient::next() {
     note = note_of(window_, T / 2);
     send(FrameKind::kPrompt, note, d_.prompt_inputs);
   }
-  const attention::SlotVectors answer = answer_to(note, Answer::kRead);
+  attention::SlotVectors answer = answer_to(note, Answer::kRead);
   fed_ = known;
   Step step{.position = known,
             .window = window_,
             .logits = attention::client_logits(d_.file.model, answer, std::vector<std::vector<int>>{{0}})[0],
             .was_prompt = whole,
             .computed = known - fed};
+  for (auto& [name, slots] : answer) secure_zero(slots.data(), slots.size() * sizeof slots[0]);
   step.token = record_.sampler.pick(step.logits, known);
   record_.tokens.push_back(step.token);
   folder_.write(TextFolder::kRecord, note_text(record_));

@@ -70,9 +70,9 @@ template <typename Tables>
 void describe(Tables& t, TextRecord& record) {
   t.number(record.text), t.number(record.program), t.number(record.keys);
   t.number(record.sampler.temperature), t.number(record.sampler.seed);
-  bounded(t, record.sampler.top_k, 0, INT32_MAX, "its top-k");
-  wire::list(t, record.tokens, 4, [&](int& token) { wire::integer(t, token); });
-  bounded(t, record.prompt, 1, static_cast<int>(record.tokens.size()), "the length of its prompt");
+  bounded(t, record.sampler.top_k, 0, INT32_MAX, "top-k");
+  wire::list(t, record.tokens, 4, [&](int& token) { t.number(token); });
+  bounded(t, record.prompt, 1, static_cast<int>(record.tokens.size()), "prompt's length");
 }
 
 class TextFolder {

@@ -8,12 +8,11 @@
 
 namespace psm::cmd {
 
-TextTwin::TextTwin(const std::string& program, const TextModel& model)
-    : model_(model), process_(program, model.file.program_id()) {
+TextTwin::TextTwin(const std::string& program, const TextModel& model, int64_t threads)
+    : model_(model), process_(program, model.file.program_id(), threads) {
   if (model.file.weights.empty()) return;
   TwinMessage weights{.shares = true};
-  for (const ClientWeight& weight : model.file.weights)
-    weights.slots[weight.name] = weight.slots(model.file.model.packing.slots);
+  for (const ClientWeight& weight : model.file.weights) weights.slots[weight.name] = weight.period;
   process_.run(weights);
 }
 

@@ -15,8 +15,9 @@ namespace psm::cmd {
 
 class TextTwin {
  public:
-  // Throws Error if the program is not the client file's. The model must outlive the object.
-  TextTwin(const std::string& program, const TextModel& model);
+  // Threads as --threads has them. Throws Error if the program is not the client file's. The model must outlive the
+  // object.
+  TextTwin(const std::string& program, const TextModel& model, int64_t threads = 0);
 
   struct Logits {
     std::vector<double> clear;  // after the last token

@@ -1,12 +1,5 @@
 #include "cmd/generation/server/kept_text.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -27,7 +20,7 @@ struct KeptNote {
 template <typename Tables>
 void describe(Tables& t, KeptNote& note) {
   describe(t, note.text);
-  bounded(t, note.window, 0, kMaxText, "its window");
+  bounded(t, note.window, 0, kMaxText, "window");
 }
 
 // In the order of the answer's note.
@@ -37,30 +30,12 @@ void write_all(wire::CiphertextWriter& writer, const std::vector<std::string>& n
 
 }  // namespace
 
-// A file of its own, because client and server may be given the same folder.
-KeptText::Lock::Lock(const std::string& folder) {
-  if (folder.empty()) return;
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  descriptor = ::open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (descriptor < 0)
-    throw Error(message("cannot keep a text in ", folder, ": ",
-                        failed ? failed.message() : std::strerror(errno), "; give another --state"));
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return;
-  if (errno != EWOULDBLOCK && errno != EINTR) return;  // this file system has no locks
-  // A server whose client is gone finishes its token first.
-  std::fprintf(stderr, "waiting for another server that has %s\n", folder.c_str());
-  while (::flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
-  }
-}
-
-KeptText::Lock::~Lock() {
-  if (descriptor >= 0) ::close(descriptor);
-}
-
 KeptText::KeptText(const std::string& folder, const TextEnds& ends, ckks::Fingerprint keys)
-    : folder_(folder), lock_(folder), ends_(ends), keys_(keys) {
-  if (folder_.empty() || !std::filesystem::exists(path())) return;
+    : folder_(folder), ends_(ends), keys_(keys) {
+  if (folder_.empty()) return;
+  // A server whose client is gone finishes its token first.
+  lock_.emplace(folder_, "keep a text in", "server that has", "/lock");
+  if (!std::filesystem::exists(path())) return;
   const ckks::Context& context = *ends_.context;
   const std::vector<std::string> names = names_of(ends_.caches);
   wire::CiphertextReader file(path(), context, kMaxCiphertexts);

@@ -9,11 +9,13 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "ckks/ring/packed_poly.h"
 #include "cmd/generation/text_ends.h"
 #include "cmd/protocol/group_files.h"
+#include "cmd/protocol/locked_folder.h"
 
 namespace psm::cmd {
 
@@ -38,19 +40,10 @@ class KeptText {
   void keep(const TextNote& note, int window, Ciphertexts outputs);
 
  private:
-  // Locks the folder if there is one.
-  struct Lock {
-    explicit Lock(const std::string& folder);
-    ~Lock();
-    Lock(const Lock&) = delete;
-    Lock& operator=(const Lock&) = delete;
-    int descriptor = -1;
-  };
-
   std::string path() const { return folder_ + "/text.ct"; }
 
   std::string folder_;
-  const Lock lock_;
+  std::optional<LockedFolder> lock_;
   const TextEnds& ends_;
   const ckks::Fingerprint keys_;
   TextNote last_;  // of the answer

@@ -39,17 +39,14 @@ void require_argument(const program::EntryPoint& entry, int first) {
                         "--for text"));
 }
 
-const program::EntryPoint* find(const program::ProgramFile& file, const char* name) {
-  for (const program::EntryPoint& entry : file.entries)
-    if (entry.name == name) return &entry;
-  return nullptr;
-}
-
 TextEnds text_ends_of(const program::ProgramFile& file) {
-  const program::EntryPoint *const prompt = find(file, kPrompt), *const token = find(file, kToken);
-  if (token == nullptr) return TextEnds({}, {});
+  const auto named = [&](const char* name) {
+    return std::ranges::find(file.entries, name, &program::EntryPoint::name);
+  };
+  const auto prompt = named(kPrompt), token = named(kToken), none = file.entries.end();
+  if (token == none) return TextEnds({}, {});
   require_argument(*token, 0);
-  if (prompt == nullptr) return TextEnds({}, ends_of(token->plan));
+  if (prompt == none) return TextEnds({}, ends_of(token->plan));
   require_argument(*prompt, 1);
   if (prompt->by_argument.size() != token->by_argument.size())
     throw Error("prompts and tokens have different numbers of places; compile the model again");

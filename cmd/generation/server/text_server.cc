@@ -1,6 +1,5 @@
 #include "cmd/generation/server/text_server.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "ckks/base/error.h"
@@ -148,9 +147,7 @@ Frame TextServer::reply_or_refuse(const Frame& request) {
 
 void TextServer::serve(FrameChannel& client) {
   client.send(FrameKind::kReady, note_text(greeting()));
-  const uint64_t longest =
-      std::max(longest_file(*d_.context, d_.prompt_inputs), longest_file(*d_.context, d_.token_inputs));
-  while (const std::optional<Frame> request = client.receive(longest)) {
+  while (const std::optional<Frame> request = client.receive(longest_request(d_))) {
     const Frame answer = reply_or_refuse(*request);
     client.send(answer.kind, answer.payload);
   }

@@ -61,12 +61,13 @@ void require_memory_here(program::Link& link, size_t bytes) {
 // A rank's part of a pass.
 struct Share {
   Share(const PlannedPass& whole, const program::CostModel& costs, const program::ScheduleOptions& options,
-        program::Link& link, wire::EvaluationKeysReader& reader, const MemoryFlag& memory)
+        program::Link& link, wire::EvaluationKeysReader& reader, const MemoryFlag& memory, size_t beside)
       : schedule(program::schedule(whole.plan, costs, options)),
         rank_plan(program::rank_plan(whole.plan, schedule, options, link.rank(), whole.context->chain())),
         pass(whole.context, rank_plan.plan, whole.bootstraps) {
-    pass.reading.encoded_limit =
-        memory.left_for_plaintexts(pass.reading.least_bytes(), pass.reading.encoded_limit);
+    pass.reading.encoded_limit = memory.left_for_plaintexts(
+        pass.reading.least_bytes() + static_cast<double>(beside), pass.reading.encoded_limit,
+        available_memory_bytes() / static_cast<uint64_t>(link.ranks_here()));
     require_memory_here(link, pass.server_bytes());
     {
       TouchedMemory memory_of_a_pass(static_cast<size_t>(pass.reading.run_bytes()));
@@ -91,8 +92,8 @@ class RankedServer final : public SharedPasses {
  public:
   // All ranks measure their machine at the same time, as they will compute; the figures of rank 0 count.
   RankedServer(const PlannedPass& whole, wire::EvaluationKeysReader& keys, program::Link& link,
-               const program::LinkModel& model, const MemoryFlag& memory, bool gathers)
-      : whole_(whole), keys_(keys), link_(link), memory_(memory) {
+               const program::LinkModel& model, const MemoryFlag& memory, size_t beside, bool gathers)
+      : whole_(whole), keys_(keys), link_(link), memory_(memory), beside_(beside) {
     options_ = {.ranks = link.ranks(), .link = model, .gathers = gathers};
     meet(link);
     program::KernelSeconds kernels = program::calibrate(*whole.context).kernels;
@@ -182,8 +183,9 @@ class RankedServer final : public SharedPasses {
   void begin(size_t first) {
     if (share_ && options_.first == first) return;
     share_.reset();  // and its keys
+    buffer_pool::trim();
     options_.first = first;
-    share_ = std::make_unique<Share>(whole_, *costs_, options_, link_, keys_, memory_);
+    share_ = std::make_unique<Share>(whole_, *costs_, options_, link_, keys_, memory_, beside_);
     meet(link_);
   }
   program::RunResult run_from(size_t first, const std::map<std::string, ckks::Ciphertext>& inputs,
@@ -237,6 +239,7 @@ class RankedServer final : public SharedPasses {
   wire::EvaluationKeysReader& keys_;
   program::Link& link_;
   const MemoryFlag& memory_;
+  const size_t beside_;
   program::ScheduleOptions options_;
   std::optional<program::CostModel> costs_;
   std::unique_ptr<Share> share_;  // of passes that begin at options_.first
@@ -249,6 +252,7 @@ class MpiRanks final : public Ranks {
   explicit MpiRanks(std::unique_ptr<program::Link> link) : link_(std::move(link)) {}
 
   bool leads() const override { return link_->rank() == 0; }
+  int here() const override { return link_->ranks_here(); }
 
   void require_same(const program::ProgramDigest& digest, ckks::Fingerprint keys, bool is_folder,
                     const std::string& link) override {
@@ -276,8 +280,8 @@ class MpiRanks final : public Ranks {
   }
 
   std::unique_ptr<SharedPasses> share(const PlannedPass& whole, wire::EvaluationKeysReader& keys,
-                                      const MemoryFlag& memory, bool gathers) override {
-    return std::make_unique<RankedServer>(whole, keys, *link_, model_, memory, gathers);
+                                      const MemoryFlag& memory, size_t beside, bool gathers) override {
+    return std::make_unique<RankedServer>(whole, keys, *link_, model_, memory, beside, gathers);
   }
 
   size_t deal(std::vector<std::string> names, size_t& most_groups) override {

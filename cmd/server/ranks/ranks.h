@@ -28,13 +28,16 @@ class Ranks {
   virtual ~Ranks() = default;
   // Whether this is rank 0.
   virtual bool leads() const = 0;
+  // How many ranks share this machine and its memory, this one included.
+  virtual int here() const = 0;
   // Tells rank 0 what this rank would compute with. Rank 0 throws Error if it is not the same everywhere.
   // `link`: what is between the ranks, as users write it; throws Error.
   virtual void require_same(const program::ProgramDigest& digest, ckks::Fingerprint keys, bool is_folder,
                             const std::string& link) = 0;
-  // `gathers`: whether states are saved, which rank 0 must have then.
+  // `beside`: bytes that this rank takes besides its passes. `gathers`: whether states are saved, which rank 0 must have
+  // then.
   virtual std::unique_ptr<SharedPasses> share(const PlannedPass& whole, wire::EvaluationKeysReader& keys,
-                                              const MemoryFlag& memory, bool gathers) = 0;
+                                              const MemoryFlag& memory, size_t beside, bool gathers) = 0;
   // Gives files to ranks, one at a time, so that no rank is idle while any is left. Rank 0 has their names, and tells
   // the others the groups of prompts of the largest file. Returns how many files there are.
   virtual size_t deal(std::vector<std::string> names, size_t& most_groups) = 0;

@@ -11,7 +11,6 @@
 #include "ckks/base/error.h"
 #include "ckks/base/progress.h"
 #include "nn/text/bpe/byte_level.h"
-#include "nn/text/bpe/byte_level_files.h"
 
 namespace psm::nn {
 namespace {

@@ -1,6 +1,6 @@
 // Byte-level tokenizers cut texts into words before they merge.
 //
-// A word is the next match of an expression (kExpressions in byte_level_files.cc), where the first alternative that
+// A word is the next match of an expression (expression_of() in tokenizer_json.h), where the first alternative that
 // fits counts. So the last of several spaces belongs to the word after them.
 #pragma once
 

@@ -1,6 +1,5 @@
 #include "nn/text/bpe/tokenizer_file.h"
 
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -12,8 +11,6 @@
 
 namespace psm::nn {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "numbers are read as they lie in the file");
 
 constexpr int32_t kLongest = 1 << 12;  // bytes of a token
 

@@ -9,7 +9,6 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/json_parser.h"
 #include "ckks/base/files/utf8.h"
-#include "nn/text/bpe/byte_level_files.h"
 #include "nn/text/lines.h"
 
 namespace psm::nn {

@@ -20,10 +20,12 @@
 // together is checked by the constructor of Tokenizer.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "nn/text/bpe/bpe_spec.h"
+#include "nn/text/bpe/byte_level.h"
 
 namespace psm::nn {
 
@@ -53,5 +55,15 @@ BpeSpec spec_from_gpt2_files(std::string_view vocabulary, std::string_view merge
 // BERT's vocab.txt, a token a line. [UNK], [SEP], [PAD], [CLS] and [MASK] are recognised by their names. `config` is the
 // tokenizer_config.json next to it, or empty: do_lower_case (true unless given), strip_accents (as do_lower_case).
 BpeSpec spec_from_vocabulary(std::string_view lines, std::string_view config, const std::string& file);
+
+// The rule for words as the expression that files have, and back. Returns nullopt for any other expression.
+std::string_view expression_of(WordRule rule);
+std::optional<WordRule> rule_of(std::string_view expression);
+
+// The bytes of a token as printable characters: 33-126, 161-172 and 174-255 as the code points of the same numbers, the
+// other 68, in order, as those from 256 on. So a space is U+0120.
+std::string bytes_to_characters(std::string_view bytes);
+// Returns nullopt if a character stands for no byte.
+std::optional<std::string> characters_to_bytes(std::string_view characters);
 
 }  // namespace psm::nn

@@ -29,25 +29,24 @@ template <typename Tables>
 void describe(Tables& t, Form& form) {
   wire::flag(t, form.is_part);
   if (form.is_part) {
-    wire::list(t, form.kept.ids, 4, [&](int& token) { wire::integer(t, token); });
+    wire::list(t, form.kept.ids, 4, [&](int& token) { t.number(token); });
     t.text(form.base);
     return;
   }
   BpeSpec& spec = form.bpe;
   choice(t, spec.kind, BpeKind::kAlphabet, BpeKind::kWordPiece);
   wire::list(t, spec.tokens, 4, [&](std::string& token) { t.text(token); });
-  wire::list(t, spec.merges, 8,
-             [&](auto& merge) { wire::integer(t, merge.first), wire::integer(t, merge.second); });
+  wire::list(t, spec.merges, 8, [&](auto& merge) { t.number(merge.first), t.number(merge.second); });
   wire::list(t, spec.scores, 4, [&](float& score) { t.number(score); });
   wire::list(t, spec.added, 12, [&](AddedToken& added) {
     t.text(added.text);
-    wire::integer(t, added.id);
+    t.number(added.id);
     for (bool* property : {&added.special, &added.normalised, &added.strip_left, &added.strip_right})
       wire::flag(t, *property);
   });
   for (std::optional<int>* token : {&spec.ends.start, &spec.ends.end, &spec.unknown}) {
     int number = token->value_or(-1);
-    wire::integer(t, number);
+    t.number(number);
     *token = number == -1 ? std::nullopt : std::optional(number);
   }
   choice(t, spec.prefix, SpacePrefix::kNever, SpacePrefix::kAlways);

@@ -6,7 +6,6 @@
 #include "ckks/base/testing/check.h"
 #include "ckks/base/testing/fuzz.h"
 #include "nn/text/bpe/bpe_trainer.h"
-#include "nn/text/bpe/byte_level_files.h"
 #include "nn/text/bpe/tokenizer_file.h"
 #include "nn/text/bpe/tokenizer_json.h"
 
