@@ -183,7 +183,7 @@ TEST_CASE("logits are written for texts, pairs, token numbers and images, those 
         "[0,5,9,2]");
   check_refused("evaluate --model " + model + " --ids 0,x --logits " + json, "'x' is no token");
   check_refused("evaluate --model " + model + " --ids 0,270 --logits " + json, "270");
-  check_refused("evaluate --model " + model + " --logits " + json, "--logits needs an input");
+  check_refused("evaluate --model " + model + " --logits " + json, "--logits takes one input");
   check_refused("evaluate --model " + model + " --prompt g1", "are for --logits");
   check_refused("evaluate --model " + model + " --prompt g1 --logits " + json + " --sentences " + model,
                 "--logits computes no score");

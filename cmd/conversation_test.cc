@@ -1,5 +1,6 @@
 // A server and its client in one process, on a ring that offers no security; cmd/generate_test.cc has them in two. The
 // weights are the server's, or encrypted; cmd/secret_weights_test.cc looks for those in a server's memory.
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <optional>
@@ -104,6 +105,7 @@ TextComparison compared(const TextRecord& record, const std::vector<TextClient::
 
 // The deviations of its logits are those that the noise model predicts.
 void check_predicted(const TextComparison& comparison) {
+  double largest = 0;
   for (const TextComparison::Position& p : comparison.positions) {
     CAPTURE(p.position);
     CHECK(p.predicted_std > 0);
@@ -114,7 +116,9 @@ void check_predicted(const TextComparison& comparison) {
     CHECK(p.margin > 2 * largest_after_draw(kVocab) * p.predicted_std);
     CHECK(p.same);
     CHECK(p.kl <= p.max_abs * p.max_abs / 2 + 1e-14);
+    largest = std::max(largest, p.max_abs / p.predicted_std);
   }
+  CHECK(largest > 0.5);  // nor are the predictions far too large
 }
 
 TEST_CASE(
@@ -164,6 +168,9 @@ TEST_CASE("the compiler predicts errors of a prompt and of the token after it") 
   }
   CHECK(made.program.entries.size() == 2);
   CHECK(made.client.logit_error > 0);
+  // A token's bootstraps are those of the few values that repeat.
+  for (const ckks::BootstrapKind& kind : program::bootstrap_kinds(made.program.entries[1].plan))
+    CHECK(kind.sparse());
 }
 
 TEST_CASE("the program's logits are the polynomial model's") {

@@ -111,8 +111,7 @@ TEST_CASE("what cannot be scored is refused in one line") {
   const std::string with = "--model " + model + " --dir " + folder + " --tasks ";
   refused(with + "hellaswag",
           "there is no task 'hellaswag'; there are: lambada_openai, arc_easy, arc_challenge, piqa, sciq, "
-          "logiqa, wsc, "
-          "winogrande, winograd_wsc");
+          "logiqa, wsc, winogrande, winograd_wsc");
   refused(with + "piqa,", "there is no task ''");
   refused(with + "piqa,piqa", "task piqa is given twice");
   refused(with + "piqa --text " + folder, "--tasks are read from --dir");

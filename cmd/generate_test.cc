@@ -216,6 +216,7 @@ TEST_CASE("other models, keys, texts and settings than those of a state are refu
   check_refused("generate --insecure --reuse-keys --keys " + others + " --tokens 6 --model " + other + more,
                 "another program");
   output_of(arguments("--tokens 0", other_keys));
+  write_file(other_keys + "/text.made", "1");  // another text's; the right --keys would mend it all the same
   check_refused(arguments("--tokens 6" + more, other_keys), "another key pair");
   refused_here("--tokens 6 --prompt \"k0 v1 k2 v3 k1\"" + more, "another text");
   refused_here("--tokens 6 --temperature 1" + more, "--temperature 0");

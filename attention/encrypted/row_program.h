@@ -48,7 +48,7 @@ struct RowWeights {
 
 // The places and the number of lengths are powers of two that divide the slots, each length is in 1 .. S times the
 // ciphertexts. Throws psm::Error if scores up to packing.score_bound leave the interval of the function that reads them.
-// PowerSoftmax has no such function, because it reads powers.
+// PowerSoftmax has no such function, because it reads powers; of a sum nothing is checked.
 RowWeights in_slots(program::Builder&, const PolynomialRow&, const RowPacking&,
                     const std::vector<program::Value>& scores);
 

@@ -57,7 +57,7 @@ SlotVectors client_inputs(const ClientModel& model, const Examples& examples, in
                           "; shorten the text, or take generate --window slide"));
     if (packing.length > 0 && lengths.back() != packing.length)
       throw Error(message("an image of ", lengths.back() - 1, " patches; encrypted, this model takes ",
-                          packing.length - 1, "; cut it to this size"));
+                          packing.length - 1, "; give one of this size"));
     Centred state = centre(embed(model, examples, e, first), shape);
     std::vector<double> norm = state.x;
     for (size_t i = 0; i < norm.size(); ++i) {

@@ -125,7 +125,7 @@ struct PolynomialRow {
 
   void evaluate(std::span<double> row) const;  // scores to weights, in place
   // The factor of scores |x_j| <= score_bound in slots. Throws psm::Error if such scores leave the interval of the
-  // function that reads them. PowerSoftmax has no such function, because it reads powers.
+  // function that reads them. PowerSoftmax has no such function, because it reads powers; of a sum nothing is checked.
   double input_scale(double score_bound) const;
 };
 

@@ -54,7 +54,7 @@ uint64_t control_group_available_bytes(const std::string& root, std::string grou
 
 uint64_t peak_resident_bytes() { return kibibytes("/proc/self/status", "VmHWM:"); }
 uint64_t current_resident_bytes() { return kibibytes("/proc/self/status", "VmRSS:"); }
-uint64_t available_memory_bytes() {
+uint64_t available_memory_bytes(int processes) {
   uint64_t available = kibibytes("/proc/meminfo", "MemAvailable:");
   if (available == 0) available = UINT64_MAX;  // not told
   available = std::min(available, control_group_available_bytes("/sys/fs/cgroup", control_group()));
@@ -64,7 +64,7 @@ uint64_t available_memory_bytes() {
     const uint64_t limit = address_space.rlim_cur, used = kibibytes("/proc/self/status", "VmSize:");
     available = std::min(available, limit - std::min(limit, used));
   }
-  return available == UINT64_MAX ? 0 : std::max(available, uint64_t{1});
+  return available == UINT64_MAX ? 0 : std::max(available / static_cast<uint64_t>(processes), uint64_t{1});
 }
 
 }  // namespace psm

@@ -24,8 +24,8 @@ void set_thread_count(int count);
 // Whether the calling thread executes an iteration of a parallel loop.
 bool in_parallel_loop();
 
-// Calls piece(from, to) for contiguous pieces that make up [begin, end), on several threads. Others call
-// parallel_for().
+// Calls piece(from, to) for contiguous pieces that make up [begin, end), which is not empty, on several threads.
+// Others call parallel_for().
 void run_pieces(size_t begin, size_t end, FunctionRef<void(size_t from, size_t to)> piece);
 
 // Calls function(i) for i in [begin, end), both at least 0; i has the type of `end`.

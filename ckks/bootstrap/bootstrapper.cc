@@ -286,7 +286,8 @@ Ciphertext Bootstrapper::before_parts(const Evaluator& evaluator, const Cipherte
   Ciphertext x = evaluator.rotate(evaluator.drop_to_level(input, entry), plan_.pre_rotation());
   x = mod_raise(evaluator, apply_in_order(slots_to_coeffs_, evaluator, std::move(x)), plan_.raised_level());
   x.declare_scale(plan_.raised_scale());
-  if (plan_.kind().of_blocks()) x = rescaled(evaluator, evaluator.sum_galois(x, plan_.raised_sum(), true));
+  if (plan_.kind().of_blocks())
+    x = rescaled(evaluator, evaluator.sum_galois(x, plan_.raised_sum(), /*raised=*/true));
   const std::span<const EncodedTransform> up = coeffs_to_slots_;
   x = apply_in_order(up.first(up.size() - 1), evaluator, std::move(x));
   for (const auto& elements : plan_.trace()) x = evaluator.sum_galois(x, elements);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ckks/base/testing/check.h"
+#include "ckks/base/testing/child.h"
 #include "ckks/device/testing/test_device.h"
 #include "ckks/engine/host_engine.h"
 #include "ckks/linalg/apply_transform.h"
@@ -258,6 +259,14 @@ TEST_CASE("plaintexts of every period are the host's, and their coefficients go 
     device.download(residues.data(), encoded.limb(0), residues.size());
     CHECK(std::equal(residues.begin(), residues.end(), expected.limb(0)));
   }
+  // One that is in the host's memory would be read there by an emulated device alone.
+  std::vector<RnsPoly> out, a;
+  for (std::vector<RnsPoly>* polys : {&out, &a})
+    polys->emplace_back(context.ring(), Basis{context.max_level() + 1, 0}, Form::kNtt, &device);
+  CHECK(is_stopped([&] {
+    engine.with_plain(Engine::Arithmetic::kMultiply, out, a,
+                      here.encode(random_slots(1, 8), context.max_level()));
+  }));
 }
 
 TEST_CASE("a ring, primes or digits beyond a device's limits are refused") {

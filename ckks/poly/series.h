@@ -12,7 +12,7 @@
 namespace psm::ckks {
 
 // sum_k c_k T_k(x) by Clenshaw's recurrence b_k = c_k + 2 x b_{k+1} - b_{k+2} (Math. Comp. 9, 1955). Stable on [-1, 1].
-// Real is a floating-point type no narrower than the coefficients', or a vector of such numbers.
+// Real is a floating-point type no narrower than the coefficients', a complex number or a vector of such numbers.
 template <typename Real, typename Container>
 Real clenshaw(const Container& c, Real x) {
   Real next{}, after{};

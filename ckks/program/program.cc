@@ -164,11 +164,11 @@ std::map<size_t, Instruction> exchanged(const Program& program, const Constants&
   for (const Exchange& constant : constants) {
     const auto found = by_result.find(constant.result.id);
     if (found == by_result.end())
-      throw Error(message("a constant of value ", constant.result.id,
+      throw Error(message("the constant for result %", constant.result.id,
                           ": no such instruction; take constants that were made with the program"));
     Instruction own = program.instructions[found->second];
     if (!is_exchangeable(own, constant))
-      throw Error(message("a constant of value ", constant.result.id, ": it is no constant of ",
+      throw Error(message("the constant for result %", constant.result.id, ": it is no constant of ",
                           describe(own), "; take those that were made with the program"));
     own.plain = constant.plain;
     own.offsets = constant.offsets;

@@ -167,7 +167,7 @@ TEST_CASE_FIXTURE(Files, "a secret key's file that others may read or write is r
 
 TEST_CASE("a secret key's file is written and read by the same instructions for all secrets") {
   set_thread_count(1);
-  const ckks::Context context(ckks::insecure_leveled(6, 1));
+  const ckks::Context context(ckks::insecure_leveled(7, 1));
   const std::string path = path_of("traced.key");
   const ckks::SecretKey secrets[] = {ckks::SecretKey::generate(context), ckks::SecretKey::generate(context)};
   std::string bytes[2];

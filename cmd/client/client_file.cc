@@ -15,10 +15,13 @@ constexpr int64_t kMostOfImage = int64_t{1} << 30;  // numbers; they are counted
 
 template <typename Tables>
 void describe(Tables& t, attention::ClientShape& shape) {
-  bounded(t, shape.vocab, 0, kMost, "vocabulary"), bounded(t, shape.context, 1, kMost, "context"),
-      bounded(t, shape.width, 1, kMost, "width");
-  bounded(t, shape.classes, 0, kMost, "number of classes"), bounded(t, shape.patch_inputs, 0, kMost, "patch");
-  bounded(t, shape.power, 1, kMost, "power"), bounded(t, shape.separator, 0, kMost, "separator");
+  bounded(t, shape.vocab, 0, kMost, "vocabulary");
+  bounded(t, shape.context, 1, kMost, "context");
+  bounded(t, shape.width, 1, kMost, "width");
+  bounded(t, shape.classes, 0, kMost, "number of classes");
+  bounded(t, shape.patch_inputs, 0, kMost, "patch");
+  bounded(t, shape.power, 1, kMost, "power");
+  bounded(t, shape.separator, 0, kMost, "separator");
   t.number(shape.norm_epsilon);
   bool sends_normalised = true;
   for (bool* property : {&shape.removes_mean, &shape.learned_positions, &shape.final_norm, &shape.sends_state,
@@ -37,9 +40,10 @@ void describe(Tables& t, attention::ClientShape& shape) {
 // The layouts follow from the model's shape.
 template <typename Tables>
 void describe(Tables& t, attention::Places& places) {
-  bounded(t, places.tokens, 1, kMost, "number of places"),
-      bounded(t, places.features, 1, kMost, "number of features");
-  bounded(t, places.prompts, 1, kMost, "number of prompts"), bounded(t, places.length, 0, kMost, "length");
+  bounded(t, places.tokens, 1, kMost, "number of places");
+  bounded(t, places.features, 1, kMost, "number of features");
+  bounded(t, places.prompts, 1, kMost, "number of prompts");
+  bounded(t, places.length, 0, kMost, "length");
   wire::flag(t, places.causal);
 }
 
@@ -57,7 +61,8 @@ void describe(Tables& t, Answers& answers) {
     is_short = static_cast<char>(value);
   });
   wire::flag(t, answers.words), wire::flag(t, answers.embedding);
-  bounded(t, answers.first, 0, kMost, "first answer"), bounded(t, answers.step, 1, kMost, "step of answers");
+  bounded(t, answers.first, 0, kMost, "first answer");
+  bounded(t, answers.step, 1, kMost, "step of answers");
 }
 
 // What follows the head; `periods`: numbers of complex values of the weights.

@@ -68,7 +68,7 @@ int encrypt(int argc, char** argv) {
   if (ciphertexts > kMaxCiphertexts) {
     throw Error(message(counted(prompts.size(), "prompt"), " fill ", ciphertexts,
                         " ciphertexts, //cmd:infer takes ", kMaxCiphertexts,
-                        " a file; split them over several files"));
+                        " a file; split them over several files, or give a smaller --sample"));
   }
   const double check_start = seconds_now();
   std::string checked;

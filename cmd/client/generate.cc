@@ -291,12 +291,16 @@ int generate(int argc, char** argv) {
   }
 
   const bool resumed = record.has_value();
+  if (resumed && record->program != model.id)
+    throw Error(message("the text in ", state_path, " is of another program, or of other weights"));
+  if (resumed && record->keys != secret->fingerprint().key)
+    throw Error(message("the text in ", state_path, " is under another key pair than ", files.secret));
   const std::string used = key_folder + "/text.made";
   std::optional<LockedFolder> lock;  // no other text begins under these keys until this one is marked
   if (!reuse_keys) {
     // A folder that is that of the state too is locked already.
     if (state_path.empty() || !std::filesystem::equivalent(folder.path(), key_folder))
-      lock.emplace(key_folder, "begin a text under the keys in", "begins a text under the keys in");
+      lock.emplace(key_folder, "begin a text under the keys in", "process begins a text under the keys in");
     // A run that was killed may have begun this text and not marked the keys. An empty mark does not say whose it is.
     const bool marked = std::filesystem::exists(used);
     const std::string owner = marked ? read_file(used, 64) : "";
@@ -314,10 +318,6 @@ int generate(int argc, char** argv) {
                         .sampler = sampler};
     folder.write(TextFolder::kRecord, note_text(*record));
   }
-  if (record->program != model.id)
-    throw Error(message("the text in ", state_path, " is of another program, or of other weights"));
-  if (record->keys != secret->fingerprint().key)
-    throw Error(message("the text in ", state_path, " is under another key pair than ", files.secret));
 
   const double overflow = overflow_of(model, begun.size(), tokens, slide);
   print("probability of an overflow, which costs a number its precision, in this text: at most ",

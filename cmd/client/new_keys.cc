@@ -46,7 +46,7 @@ NewKeyFiles::NewKeyFiles(const KeyFiles& places)
       making_((folder_of(places) / ".new-keys.part").string()),
       whole_((folder_of(places) / ".new-keys.whole").string()),
       files_(making_),
-      folder_(folder_of(places).string(), "make keys in", "is making keys in") {
+      folder_(folder_of(places).string(), "make keys in", "process is making keys in") {
   if (fs::exists(whole_)) move_whole();
   for (const std::string& file : all_of(places)) {
     if (fs::exists(file)) refuse_to_replace(file);

@@ -126,9 +126,17 @@ std::vector<program::EntryPoint> plan_text(const ckks::Context& context, const a
       entries[0].by_argument.push_back(kept(
           attention::prompt_constants(entries[0].plan.program, packing, config.layers, place + 1), keeper));
   }
+  const std::vector<program::Instruction>& instructions = last.plan.program.instructions;
+  std::map<int, size_t> by_result;
+  for (size_t i = 0; i < instructions.size(); ++i) by_result.emplace(instructions[i].results.at(0).id, i);
   for (const program::Constants& constants : last.by_argument)
-    for (const auto& [place, constant] : program::exchanged(last.plan.program, constants))
-      program::request_keys(constant, context.chain(), last.plan.argument_level[place], last.plan.keys);
+    for (const program::Exchange& constant : constants) {
+      if (constant.offsets.empty()) continue;  // only rotations ask for keys of their own
+      const size_t place = by_result.at(constant.result.id);
+      program::Instruction rotation = instructions[place];
+      rotation.offsets = constant.offsets;
+      program::request_keys(rotation, context.chain(), last.plan.argument_level[place], last.plan.keys);
+    }
   for (program::EntryPoint& entry : entries) entry.keys = program::key_request(entry.plan, bootstraps);
   return entries;
 }

@@ -1,8 +1,8 @@
 // The compiler: from a polynomial model to the program's file (ckks/program/file) and the client's file (cmd/client).
 //
 // It reads and folds the weights layer by layer, so that only one layer is in memory. It places the
-// bootstraps and gives every value its level, by nominal costs, so that the same model gives the same file on
-// every machine. It lists the keys, and runs the program in the clear to predict its errors.
+// bootstraps and gives every value its level, by nominal costs, so that the same model gives the same plan on
+// every machine, and on x86-64 with one C library the same file. It lists the keys, and runs the program in the clear to predict its errors.
 #pragma once
 
 #include <string>

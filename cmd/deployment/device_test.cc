@@ -39,6 +39,8 @@ TEST_CASE("a pass that is counted asks for what a pass on the emulated device as
   CHECK(counted.preparation.uploaded_bytes > counted.run.uploaded_bytes);
   CHECK(counted.peak_bytes == device.peak_bytes());
 
+  CHECK(deployment.server_bytes(true) <
+        deployment.server_bytes());  // a pass on a device is not in the host's memory
   const double host_bytes = deployment.reading.run_bytes();
   fit_to_device(nullptr, deployment);
   CHECK(deployment.device_room == 0);

@@ -113,7 +113,8 @@ std::vector<std::vector<int>> PromptCodec::sample(int count, uint64_t stream) co
   return nn::recall_texts(*recall_, count, stream);
 }
 
-std::vector<std::vector<int>> PromptCodec::read_images(const std::string& path, int count) const {
+std::vector<std::vector<int>> PromptCodec::read_images(const std::string& path,
+                                                       std::optional<int> count) const {
   const std::string bytes = read_file(path, nn::kMaxIdxBytes);
   if (bytes.starts_with("\x1f\x8b")) throw Error(message(path, " is compressed; gunzip it first"));
   const nn::IdxArray images = nn::parse_idx(bytes, path);
@@ -123,8 +124,10 @@ std::vector<std::vector<int>> PromptCodec::read_images(const std::string& path, 
       images.shape.end()[-2] != height || images.shape.end()[-1] != width)
     throw Error(message(path, " has no images of ", height, " x ", width, " and ", images_->channels,
                         " channels, which the model reads"));
+  if (!count && images.shape[0] > kMostSamples)
+    throw Error(message(path, " has ", images.shape[0], " images; say with --sample how many"));
   std::vector<std::vector<int>> prompts;
-  for (size_t i = 0; i < std::min(images.shape[0], static_cast<size_t>(count)); ++i) {
+  for (size_t i = 0; i < std::min(images.shape[0], static_cast<size_t>(count.value_or(kMostSamples))); ++i) {
     std::vector<int>& prompt = prompts.emplace_back();
     images_->for_each_pixel([&](int channel, int row, int column) {
       prompt.push_back(nn::pixel(images, i, channel, row, column));
@@ -165,7 +168,7 @@ PromptFlags::PromptFlags(Flags& flags, const char* of_seed)
       sample_(flags.integer(
           "sample", 16, 1, kMostSamples,
           "draw so many unseen prompts (recall models); with --prompts the first so many images of the file "
-          "(4096 unless it is given), or windows of a text as long as the model takes")),
+          "(all unless it is given), or windows of a text as long as the model takes")),
       cut_(flags.truth("cut", false,
                        "cut a classifier's texts that are longer than the model takes, as //cmd:train does")),
       seed_(flags.integer("seed", 1, 0, INT64_MAX, of_seed)) {}
@@ -185,8 +188,9 @@ std::vector<std::vector<int>> PromptFlags::read(const PromptCodec& codec, int lo
   if (codec.reads_images()) {
     if (!flags_.given("prompts") || flags_.given("prompt"))
       throw Error("the model reads images; give a file of them with --prompts, and with --sample how many");
-    return codec.read_images(resolve_user_path(file_),
-                             flags_.given("sample") ? static_cast<int>(sample_) : kMostSamples);
+    return codec.read_images(resolve_user_path(file_), flags_.given("sample")
+                                                           ? std::optional(static_cast<int>(sample_))
+                                                           : std::nullopt);
   }
   if (flags_.given("prompts") && flags_.given("sample") && !flags_.given("prompt"))
     return windows_of_text(codec, file_, static_cast<int>(sample_), longest);

@@ -61,8 +61,9 @@ class PromptCodec {
   // Throws Error unless a model of these sizes reads such prompts and answers so.
   void require_fitting(const attention::Readable& model) const;
 
-  // The first `count` images of an IDX file; throws Error unless they are of the model's size.
-  std::vector<std::vector<int>> read_images(const std::string& path, int count) const;
+  // The first `count` images of an IDX file, or all, up to the most that --sample takes; throws Error unless they are of
+  // the model's size.
+  std::vector<std::vector<int>> read_images(const std::string& path, std::optional<int> count) const;
 
   // `count` unseen prompts of a recall model; throws Error for a text model.
   std::vector<std::vector<int>> sample(int count, uint64_t stream) const;

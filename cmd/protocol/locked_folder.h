@@ -18,11 +18,11 @@ namespace psm::cmd {
 class LockedFolder {
  public:
   // Makes the folder unless it exists, and locks it. Throws Error if it `cannot` ("make keys in") be made or opened, or
-  // if another process `does` that ("is making keys in").
+  // if there is another ("process is making keys in", "server that has").
   //
   // With `waits_at` ("/lock") the lock is that of a file of its own in the folder, so that client and server may be given
-  // the same one. Another process, which is then a "server that has" the folder, say, is waited for.
-  LockedFolder(const std::string& path, const char* cannot, const char* does, const char* waits_at = nullptr)
+  // the same one, and the other is waited for.
+  LockedFolder(const std::string& path, const char* cannot, const char* other, const char* waits_at = nullptr)
       : path_(path) {
     std::error_code failed;
     made_ = std::filesystem::create_directories(path, failed);
@@ -34,9 +34,9 @@ class LockedFolder {
     if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
     if (!waits_at) {
       ::close(descriptor_);
-      throw Error(message("another process ", does, " ", path));
+      throw Error(message("another ", other, " ", path));
     }
-    std::fprintf(stderr, "waiting for another %s %s\n", does, path.c_str());
+    std::fprintf(stderr, "waiting for another %s %s\n", other, path.c_str());
     while (::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
     }
   }

@@ -349,8 +349,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
   const size_t beside = group_bytes(context, ends.inputs) + most_groups * group_bytes(context, ends.outputs) +
                         (committed ? committed->opened_bytes() : 0);
   if (!shares_passes) {
-    const int processes = ranks == nullptr ? 1 : ranks->here();
-    const uint64_t available = device ? 0 : available_memory_bytes() / static_cast<uint64_t>(processes);
+    const uint64_t available = device ? 0 : available_memory_bytes(ranks == nullptr ? 1 : ranks->here());
     pass.reading.encoded_limit = memory_flag.left_for_plaintexts(
         pass.reading.least_bytes() + static_cast<double>(beside), pass.reading.encoded_limit, available);
     const size_t wanted = pass.server_bytes(device != nullptr) + beside;
@@ -362,7 +361,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
   }
   fit_to_device(device.get(), pass);
 
-  RunFigures figures(pass);
+  RunFigures figures(pass, 0, device != nullptr);
   ckks::EvaluationKeys keys;
   if (!shares_passes) {
     figures.calibrate();

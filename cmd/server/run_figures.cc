@@ -21,10 +21,10 @@ std::string side_by_side(double predicted, double measured, std::string (*text)(
 
 }  // namespace
 
-RunFigures::RunFigures(const PlannedPass& pass, double other_bytes)
+RunFigures::RunFigures(const PlannedPass& pass, double other_bytes, bool on_device)
     : pass_(pass),
       held_bytes_(static_cast<double>(current_resident_bytes()) + other_bytes),
-      predicted_bytes_(held_bytes_ + static_cast<double>(pass.server_bytes())) {}
+      predicted_bytes_(held_bytes_ + static_cast<double>(pass.server_bytes(on_device))) {}
 
 void RunFigures::add_pass(const program::RunResult& result) {
   passes_.push_back(sum(result.seconds));

@@ -21,8 +21,8 @@ namespace psm::cmd {
 
 class RunFigures {
  public:
-  // `other_bytes`: the caller's memory besides keys and run, such as a client's values.
-  explicit RunFigures(const PlannedPass& pass, double other_bytes = 0);
+  // `other_bytes`: the caller's memory besides keys and run, such as a client's values. A device has the run's.
+  explicit RunFigures(const PlannedPass& pass, double other_bytes = 0, bool on_device = false);
 
   double predicted_bytes() const { return predicted_bytes_; }
   void touched(double seconds) { touch_seconds_ = seconds; }

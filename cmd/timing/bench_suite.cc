@@ -102,7 +102,7 @@ class Suite {
   }
 
   void bootstrap() {
-    say(message("timing ", "bootstrap_keygen"));
+    say("timing bootstrap_keygen");
     const ckks::Bootstrapper bootstrapper(context_, encoder_);
     const ckks::BootstrapPlan& plan = bootstrapper.plan();
     const ckks::KeyRequest request = plan.key_request();

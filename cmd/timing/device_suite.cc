@@ -143,7 +143,7 @@ DeviceTimes device_suite(const ckks::Context& context, ckks::Device* device, con
 
   const ckks::SecretKey secret = ckks::SecretKey::generate(context);
   ckks::KeyGenerator generator(secret);
-  say(message("timing ", "keys"));
+  say("timing keys");
   const ckks::EvaluationKeys keys = generator.evaluation_keys(request);
   const ckks::PublicKey public_key = generator.public_key();
   ckks::Encryptor encryptor(context, public_key);

@@ -102,7 +102,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
     throw Error(message(prompts.size(), " prompts do not share a pass; give 1 to ", d.packing.prompts));
   ModelTimes times{.ledger = program::Ledger(d.plan, d.context->scales())};
   Figures passes, launches;
-  RunFigures figures(d);
+  RunFigures figures(d, 0, device != nullptr);
   require_memory(d.server_bytes(device != nullptr));
   fit_to_device(device, d);
 

@@ -118,7 +118,7 @@ int compile(int argc, char** argv) {
   { AtomicFile probe(client_file); }  // before the program takes an old one's place
   const Compiled made = compile_model(model, notes, context, compiled_for, path);
   if (!made.unpredicted.empty())
-    std::fprintf(stderr, "warning: no errors are predicted: %s\n", made.unpredicted.c_str());
+    std::fprintf(stderr, "warning: not all errors are predicted: %s\n", made.unpredicted.c_str());
   const program::ProgramFile& program = made.program;
   const double seconds = seconds_now() - start;
   const auto bytes = static_cast<double>(std::filesystem::file_size(file));

@@ -119,7 +119,7 @@ void write_logits(const attention::Checkpoint& checkpoint, const PromptFlags& pr
                   const std::string& path) {
   const attention::ModelConfig& config = checkpoint.weights.config;
   if (ids.empty() != prompt_flags.given())
-    throw Error("--logits needs an input: --ids, or --prompt, --prompts or --sample");
+    throw Error("--logits takes one input: --ids, or --prompt, --prompts or --sample (with --cut)");
   if (!ids.empty() && config.patch_inputs > 0)
     throw Error("the model reads images; give a file of them with --prompts");
   std::ranges::replace(ids, ',', ' ');

@@ -131,7 +131,6 @@ int import_command(int argc, char** argv) {
 
   const double start = seconds_now();
   const std::string source = resolve_user_path(from), model_file = "/model.safetensors";
-  require_kept(source, target, "the import");  // a model in parts has no file of the usual name
   for (const std::string& read : {source, source + model_file})
     require_kept(read, to == "checkpoint" ? target : target + model_file, "the import");
   Imported model =

@@ -6,6 +6,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
+#include "ckks/base/files/utf8.h"
 #include "ckks/base/joined.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/parallel.h"
@@ -92,7 +93,7 @@ int verify(const std::string& repository, const std::string& name, bool write) {
     return (name.empty() ? result.command.empty() : result.name != name) ||
            std::ranges::all_of(result.figures, by_hand);
   });
-  if (results.empty()) throw Error(message("there is no result \'", name, "\' with a figure to compare"));
+  if (results.empty()) throw Error(message("there is no result '", name, "' with a figure to compare"));
   for (const Result& result : results)  // before anything is run
     if (const auto figure = std::ranges::find_if(result.figures, by_hand);
         write && figure != result.figures.end())
@@ -106,7 +107,7 @@ int verify(const std::string& repository, const std::string& name, bool write) {
     try {
       values = measure_again(result);
     } catch (const Error& error) {
-      print("not measured: ", error.what(), "\n");
+      print("not measured: ", visible(error.what()), "\n");
       ++failed;
       continue;
     }
@@ -188,6 +189,8 @@ int study(int argc, char** argv) {
   flags.begin(argc, argv);
   for (const char* flag : {"minutes", "seeds", "out", "text"})
     if (flags.given(flag) && words[0] != "run") throw Error(message("--", flag, " is for run"));
+  if (write && words[0] != "verify") throw Error("--write is for verify");
+  if (flags.given("raw") && words[0] != "data") throw Error("--raw is for data");
   const std::string root = resolve_user_path(".");  // of the repository
   if (words[0] == "verify") return verify(root, words.size() == 2 ? words[1] : "", write);
   if (words.size() == 1 && words[0] == "list") return list();

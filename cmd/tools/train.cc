@@ -67,9 +67,10 @@ class RecipeFlags {
                        "c of PowerSoftmax's (s + c)^p: none, learned (a number of each head, from p "
                        "on), or a number; unless given none for recall and --paper, p for all else; "
                        "a PowerSoftmax model of --from keeps its own, learned unless all heads share it")),
-        epsilon_(flags.number("epsilon", 0.2, 1e-9, 1e3,
-                              "of the last stage and of inference, added to the mean of s^p; unless given "
-                              "that of the model of --from, if it has been through that stage")),
+        epsilon_(flags.number(
+            "epsilon", 0.2, 1e-9, 1e3,
+            "of the last stage and of inference, added to the mean of s^p; unless given "
+            "1e-3 with --paper, else that of the model of --from, if it has been through that stage")),
         steps_(
             flags.integer("steps", 0, 0, 10000000,
                           "training steps of each attention, at most; 0: 1500 for recall, 1200 for all "

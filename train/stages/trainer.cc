@@ -123,9 +123,10 @@ StepReport Trainer::step() {
   const double norm = std::isfinite(loss) ? adamw_.step(values_.all(), grads_.all(), rate) : loss;
   if (!std::isfinite(norm)) {
     random_ = TrainingRandom::resume(random_before);
-    throw Diverged(
-        message("training diverged at step ", adamw_.state().steps + 1, " (loss ", loss, ", gradient norm ",
-                norm, "); try a larger --batch, a smaller --power, another --seed, or --precision fp32"));
+    throw Diverged(message("training diverged at step ", adamw_.state().steps + 1, " (loss ", loss,
+                           ", gradient norm ", norm,
+                           "); try a larger --batch, a smaller --power or another --seed",
+                           options_.precision == nn::Precision::kBf16 ? ", or --precision fp32" : ""));
   }
   report.step = adamw_.state().steps;
   tokens_ += batch_.real_tokens();

@@ -164,6 +164,7 @@ TEST_CASE("ten steps of every kind and form of attention give the losses that we
   }
 }
 
+// The loop around it (loop.h).
 std::string fresh_file(const char* name) {
   const std::string path = path_of(name);
   std::filesystem::remove(path);

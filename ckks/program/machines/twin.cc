@@ -34,7 +34,7 @@ void for_slots(size_t slots, const Body& body) {
   });
 }
 
-// Written out, because the library's product looks for infinities.
+// Written out for linear maps, most of the work, because the library's product looks for infinities.
 inline ckks::Complex product(ckks::Complex a, ckks::Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }

@@ -219,7 +219,7 @@ void EffortSum::mod_raise(ckks::Level level) {
   ++effort.counts.full_key_switches;
 }
 
-void EffortSum::sum_from_ephemeral(ckks::Level level, int64_t count) {
+void EffortSum::sum_galois_raised(ckks::Level level, int64_t count) {
   const Switching at(chain_, level);
   const auto terms = static_cast<double>(count);
   at.raised_digit(effort.work, 1);

@@ -115,7 +115,7 @@ class EffortSum {
   // From level 0 through the ephemeral secret, at modulus q_0 p_0, to `level`; and back from that secret, as a
   // sum of `count` rotations, the identity among them.
   void mod_raise(ckks::Level level);
-  void sum_from_ephemeral(ckks::Level level, int64_t count);
+  void sum_galois_raised(ckks::Level level, int64_t count);
 
  private:
   const ckks::Chain& chain_;

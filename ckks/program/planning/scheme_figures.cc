@@ -61,7 +61,7 @@ BootstrapFigures figures_of(const ckks::BootstrapPlan& plan, const KernelSeconds
   add_transforms(plan.slots_to_coeffs(), sum);
   sum.mod_raise(plan.raised_level());
   if (plan.kind().of_blocks()) {
-    sum.sum_from_ephemeral(plan.raised_level(), static_cast<int64_t>(plan.raised_sum().size()));
+    sum.sum_galois_raised(plan.raised_level(), static_cast<int64_t>(plan.raised_sum().size()));
     sum.add(plan.raised_level());
     sum.rescale(plan.raised_level());
   }

@@ -14,7 +14,7 @@ namespace psm::program {
 BootstrapFigures figures_of(const ckks::BootstrapPlan&, const KernelSeconds&);
 
 // The costs for these kernels, with these bootstraps on offer. Programs are planned with nominal kernels, not
-// measured ones, so the same model gives the same program on every machine.
+// measured ones, so the same model gives the same plan on every machine.
 CostModel costs_of(const ckks::Context&, const ckks::BootstrapPlans&, const KernelSeconds& = {});
 
 // Every key that running the plan needs, with its bootstraps' keys. Throws Error if the plan has other kinds

@@ -18,7 +18,8 @@ namespace {
 constexpr int kLeafBits = 10;
 constexpr int kNarrowLayers = 3;  // the last layers, inside vectors
 constexpr size_t kPairs = 8;      // of vectors, which take these layers side by side
-constexpr int kLeastBits = 7;     // log2 of the residues of so many pairs
+constexpr int kLeastBits =
+    7;  // log2 of the residues of so many pairs; secret_independence_test.cc has this size
 constexpr int kAmpleBits = 45;
 constexpr uint64_t kNearPower = (uint64_t{1} << 50) - (uint64_t{1} << 40);
 

@@ -126,6 +126,17 @@ TEST_CASE_FIXTURE(Shared, "a public key of other parameters is refused") {
   CHECK_THROWS_AS(Encryptor(other, t.public_key), Error);
 }
 
+TEST_CASE_FIXTURE(Shared, "a plaintext of another ring, or an extended one, is not encrypted") {
+  const Context other(insecure_leveled(12, 3));
+  const Slots x = t.random_slots(8);
+  const Plaintext foreign = Encoder(other).encode(Slots(x.size()), 1);
+  const Plaintext extended = t.encoder.encode(x, 1, t.context.scale(1), true);
+  for (const Plaintext* plaintext : {&foreign, &extended}) {
+    CHECK(is_stopped([&] { t.encryptor.encrypt(*plaintext); }));
+    CHECK(is_stopped([&] { SeededEncryptor(t.secret).encrypt(*plaintext); }));
+  }
+}
+
 TEST_CASE("secret keys cannot be copied") {
   CHECK_FALSE(std::is_copy_constructible_v<SecretKey>);
   CHECK_FALSE(std::is_copy_assignable_v<SecretKey>);

@@ -66,7 +66,7 @@ TextRecord TextRecord::parse(const std::string& note, const std::string& path, i
 }
 
 TextFolder::TextFolder(std::string folder) : folder_(std::move(folder)) {
-  if (!folder_.empty()) lock_.emplace(folder_, "keep a text in", "goes on with the text in");
+  if (!folder_.empty()) lock_.emplace(folder_, "keep a text in", "process goes on with the text in");
 }
 
 std::optional<std::string> TextFolder::read(const char* file, uint64_t longest) const {

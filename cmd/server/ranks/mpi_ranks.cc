@@ -65,10 +65,10 @@ struct Share {
       : schedule(program::schedule(whole.plan, costs, options)),
         rank_plan(program::rank_plan(whole.plan, schedule, options, link.rank(), whole.context->chain())),
         pass(whole.context, rank_plan.plan, whole.bootstraps) {
-    pass.reading.encoded_limit = memory.left_for_plaintexts(
-        pass.reading.least_bytes() + static_cast<double>(beside), pass.reading.encoded_limit,
-        available_memory_bytes() / static_cast<uint64_t>(link.ranks_here()));
-    require_memory_here(link, pass.server_bytes());
+    pass.reading.encoded_limit =
+        memory.left_for_plaintexts(pass.reading.least_bytes() + static_cast<double>(beside),
+                                   pass.reading.encoded_limit, available_memory_bytes(link.ranks_here()));
+    require_memory_here(link, pass.server_bytes() + beside);
     {
       TouchedMemory memory_of_a_pass(static_cast<size_t>(pass.reading.run_bytes()));
       keys = read_keys(reader, pass.keys);

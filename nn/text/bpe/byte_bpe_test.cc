@@ -1,3 +1,4 @@
+// Tokenizers of bytes, then of characters.
 #include <cstdint>
 #include <functional>
 
